@@ -6,9 +6,11 @@ const { dest, parallel, series, src } = require('gulp');
 const clean = () => rm('dist', { recursive: true, force: true });
 
 async function compile() {
-	await promisify(execFile)(process.execPath, [require.resolve('typescript/bin/tsc')]).catch((error) => {
-		throw new Error(`tsc found mistakes:\n${error.stdout}`);
-	});
+	await promisify(execFile)(process.execPath, [require.resolve('typescript/bin/tsc')]).catch(
+		(error) => {
+			throw new Error(`tsc found mistakes:\n${error.stdout}`);
+		},
+	);
 }
 
 // n8n looks for a node's codex and schemas beside the compiled node file.

@@ -1,0 +1,145 @@
+import { isJsonObject, readServiceError, type ServiceError } from './types';
+
+/**
+ * What became of one request. A request never throws: whoever sent it judges the answer.
+ *
+ * - `ok`: a 2xx with the shape that was asked for, in `body`.
+ * - `rejected`: a 4xx in JSON, or a 401.
+ * - `rateLimited`: 429.
+ * - `serverError`: 5xx, with or without an envelope.
+ * - `foreign`: what the service itself never says: a proxy's page where JSON belongs, or a 2xx of
+ *   another shape than the endpoint's.
+ * - `redirect`: a 3xx. Redirects are not followed, since the API key would go along.
+ * - `notConnected`: no connection was made, so the service has seen nothing.
+ * - `connectionLost`, `timedOut`: the request may or may not have reached the service.
+ * - `notTrusted`: the server's certificate was refused, so nothing was sent.
+ * - `notSent`: n8n could not send the request (for example without a credential).
+ * - `cancelled`: the execution was cancelled while the request was under way.
+ */
+export type AnswerKind =
+	| 'ok'
+	| 'rejected'
+	| 'rateLimited'
+	| 'serverError'
+	| 'foreign'
+	| 'redirect'
+	| 'notConnected'
+	| 'connectionLost'
+	| 'timedOut'
+	| 'notTrusted'
+	| 'notSent'
+	| 'cancelled';
+
+export interface Answer<T = unknown> {
+	kind: AnswerKind;
+	/** HTTP status; absent when no response came. */
+	status?: number;
+	/** The body when `kind` is `ok`. */
+	body?: T;
+	/** The error envelope, when there was one. */
+	serviceError?: ServiceError;
+	/** From the envelope or the `X-Request-Id` header. */
+	requestId?: string;
+	/** The `Retry-After` header as it came. */
+	retryAfter?: string;
+	/** What n8n or Node.js said when no response came. Never holds the API key. */
+	reason?: string;
+}
+
+/** A response as n8n's request helper gives it, its body still text. */
+export interface RawResponse {
+	statusCode: number;
+	headers: Record<string, unknown>;
+	body: unknown;
+}
+
+/**
+ * Sorts a response into an {@link Answer}.
+ *
+ * @param hasShape tells whether a 2xx body is what the endpoint promises
+ */
+export function readResponse<T>(
+	response: RawResponse,
+	hasShape: (body: unknown) => body is T,
+): Answer<T> {
+	const status = response.statusCode;
+	const json = parseJson(response.body);
+	const serviceError = readServiceError(json?.value);
+	const requestId = serviceError?.requestId ?? header(response, 'x-request-id');
+	const facts = {
+		status,
+		...(serviceError && { serviceError }),
+		...(requestId !== undefined && { requestId }),
+	};
+
+	if (status === 429) {
+		const retryAfter = header(response, 'retry-after');
+		return { kind: 'rateLimited', ...facts, ...(retryAfter !== undefined && { retryAfter }) };
+	}
+	if (status >= 500) return { kind: 'serverError', ...facts };
+	if (status >= 400) return { kind: json || status === 401 ? 'rejected' : 'foreign', ...facts };
+	if (status >= 300) return { kind: 'redirect', ...facts };
+	if (json && hasShape(json.value)) return { kind: 'ok', ...facts, body: json.value };
+	return { kind: 'foreign', ...facts };
+}
+
+function parseJson(body: unknown): { value: unknown } | undefined {
+	if (typeof body !== 'string') return { value: body };
+	try {
+		return { value: body === '' ? null : JSON.parse(body) };
+	} catch {
+		return undefined;
+	}
+}
+
+function header(response: RawResponse, name: string): string | undefined {
+	const value = response.headers[name];
+	return typeof value === 'string' ? value : undefined;
+}
+
+// System error codes that mean: the request never left (nodejs.org/api/errors.html, libuv).
+const NOT_CONNECTED = [
+	'ECONNREFUSED',
+	'ENOTFOUND',
+	'EAI_AGAIN',
+	'EHOSTUNREACH',
+	'ENETUNREACH',
+	'EADDRNOTAVAIL',
+];
+const TIMED_OUT = ['ECONNABORTED', 'ETIMEDOUT'];
+const NOT_TRUSTED = /CERT|SELF_SIGNED|UNABLE_TO_(GET|VERIFY)|^ERR_TLS|^ERR_SSL|^EPROTO$/;
+const NOT_SENT = /^ERR_(INVALID|UNESCAPED|BAD_OPTION)/;
+
+/**
+ * Sorts what n8n's request helper threw into an {@link Answer}. The helper wraps the error of its
+ * HTTP client, whose code is somewhere along the chain of causes.
+ */
+export function readThrown(thrown: unknown, cancelled: boolean): Answer<never> {
+	const chain = causes(thrown);
+	const codes = chain.map((error) => error.code).filter((code) => typeof code === 'string');
+	const reason = String(chain[chain.length - 1]?.message ?? thrown);
+	const has = (test: (code: string) => boolean) => codes.some(test);
+
+	if (cancelled) return { kind: 'cancelled' };
+	if (has((code) => NOT_TRUSTED.test(code))) return { kind: 'notTrusted', reason };
+	if (has((code) => NOT_CONNECTED.includes(code)) || chain.some(wasConnecting)) {
+		return { kind: 'notConnected', reason };
+	}
+	if (has((code) => TIMED_OUT.includes(code))) return { kind: 'timedOut', reason };
+	if (codes.length > 0 && !has((code) => NOT_SENT.test(code))) {
+		return { kind: 'connectionLost', reason };
+	}
+	return { kind: 'notSent', reason };
+}
+
+function wasConnecting(error: Record<string, unknown>): boolean {
+	return error.syscall === 'connect';
+}
+
+function causes(thrown: unknown): Array<Record<string, unknown>> {
+	const chain: Array<Record<string, unknown>> = [];
+	for (let error = thrown; isJsonObject(error) && chain.length < 8; error = error.cause) {
+		chain.push(error);
+	}
+	return chain;
+}

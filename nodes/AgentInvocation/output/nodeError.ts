@@ -1,0 +1,69 @@
+import {
+	NodeApiError,
+	NodeOperationError,
+	type IExecuteFunctions,
+	type ILoadOptionsFunctions,
+} from 'n8n-workflow';
+
+import type { Failure } from '../api/failure';
+
+/** A run that some item of the execution started. */
+export interface StartedRun {
+	itemIndex: number;
+	agentId: number;
+	runId: string;
+}
+
+// An error's text is read by a person; the whole list is in its context.
+const RUNS_NAMED = 50;
+
+/**
+ * Makes n8n's error of a failure: a `NodeApiError` when the service answered, else a
+ * `NodeOperationError`.
+ *
+ * @param otherRuns runs that other items started and whose results this error keeps from the workflow
+ */
+export function toNodeError(
+	context: IExecuteFunctions | ILoadOptionsFunctions,
+	failure: Failure,
+	itemIndex?: number,
+	otherRuns: StartedRun[] = [],
+): NodeApiError | NodeOperationError {
+	const { message, details } = failure;
+	const description = escapeHtml(
+		[failure.description, nameRuns(otherRuns)].filter(Boolean).join(' '),
+	);
+	const options = { message, description, ...(itemIndex !== undefined && { itemIndex }) };
+	const error =
+		details.http_status === undefined
+			? new NodeOperationError(context.getNode(), failure.cause ?? message, options)
+			: new NodeApiError(
+					context.getNode(),
+					{},
+					{ ...options, httpCode: String(details.http_status) },
+				);
+
+	// n8n's classes put a text of their own in place of a message that holds the name of a system
+	// error anywhere, even inside a word, and drop a description that equals the message.
+	error.message = message;
+	error.description = description;
+	if (Object.keys(details).length > 0) error.context.details = { ...details };
+	if (otherRuns.length > 0) error.context.runs = otherRuns.map((run) => ({ ...run }));
+	return error;
+}
+
+function nameRuns(runs: StartedRun[]): string {
+	if (runs.length === 0) return '';
+	const named = runs
+		.slice(0, RUNS_NAMED)
+		.map(({ itemIndex, agentId, runId }) => `item ${itemIndex}: run ${runId} of agent ${agentId}`);
+	const more = runs.length - named.length;
+	return `Other items have started runs, which go on at the service: ${named.join('; ')}${
+		more > 0 ? `; and ${more} more, in this error's context` : ''
+	}. Use 'Get a run' to fetch their results.`;
+}
+
+/** n8n's editor renders a description as HTML, and parts of ours come from the service. */
+function escapeHtml(text: string): string {
+	return text.replace(/&/g, '&amp;').replace(/</g, '&lt;').replace(/>/g, '&gt;');
+}

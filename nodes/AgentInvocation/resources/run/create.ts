@@ -1,0 +1,241 @@
+import type {
+	IDataObject,
+	IExecuteFunctions,
+	INodeExecutionData,
+	INodeProperties,
+} from 'n8n-workflow';
+
+import { createRun, dryRun } from '../../api/endpoints';
+import { failureOf, succeed, type Result } from '../../api/failure';
+import { readAgentId } from '../../api/ids';
+import { READ_PATIENCE_MS } from '../../api/retryPolicy';
+import { sendPatiently } from '../../api/sendPatiently';
+import { isJsonObject, type ParameterBinding } from '../../api/types';
+import { systemClock as clock } from '../../waiting/clock';
+import { waitForRun } from '../../waiting/waitForRun';
+import { agentField } from '../agentField';
+import { readNumber } from '../readNumber';
+import { workThroughItems, type Work } from '../workThroughItems';
+import { readBindings } from './parameters';
+import { endOfWait } from './runEnd';
+import { readWaitOptions, waitOptionFields, whileWaiting } from './waitOptions';
+
+const DEFAULT_CONCURRENCY = 10;
+const LARGEST_CONCURRENCY = 1_000;
+
+const displayOptions = { show: { resource: ['run'], operation: ['create'] } };
+
+export const createFields: INodeProperties[] = [
+	{ ...agentField, displayOptions },
+	{
+		displayName: 'Specify Parameters',
+		name: 'specifyParameters',
+		type: 'options',
+		options: [
+			{
+				name: 'Using Fields Below',
+				value: 'fields',
+				description: "A field for each of the agent's parameters",
+			},
+			{
+				name: 'Using Name-Value Pairs',
+				value: 'keypair',
+				description: 'Names and values that you enter',
+			},
+			{
+				name: 'Using JSON',
+				value: 'json',
+				description: 'An object, or an array of names and values',
+			},
+		],
+		default: 'fields',
+		description: "How to give values to the agent's parameters",
+		displayOptions,
+	},
+	{
+		displayName: 'Parameters',
+		name: 'parameters',
+		type: 'resourceMapper',
+		noDataExpression: true,
+		default: { mappingMode: 'defineBelow', value: null },
+		typeOptions: {
+			loadOptionsDependsOn: ['agentId.value'],
+			resourceMapper: {
+				resourceMapperMethod: 'getAgentParameters',
+				mode: 'add',
+				fieldWords: { singular: 'parameter', plural: 'parameters' },
+				addAllFields: true,
+				supportAutoMap: true,
+				noFieldsError: 'This agent has no parameters. Nothing needs to be filled in.',
+			},
+		},
+		displayOptions: { show: { ...displayOptions.show, specifyParameters: ['fields'] } },
+	},
+	{
+		displayName: 'Parameters',
+		name: 'parameterPairs',
+		type: 'fixedCollection',
+		typeOptions: { multipleValues: true },
+		placeholder: 'Add Parameter',
+		default: {},
+		options: [
+			{
+				displayName: 'Parameter',
+				name: 'values',
+				values: [
+					{
+						displayName: 'Name',
+						name: 'name',
+						type: 'string',
+						default: '',
+						description: "The parameter's name, as the agent has it",
+					},
+					{
+						displayName: 'Value',
+						name: 'value',
+						type: 'string',
+						default: '',
+						description: 'Left out when empty',
+					},
+				],
+			},
+		],
+		displayOptions: { show: { ...displayOptions.show, specifyParameters: ['keypair'] } },
+	},
+	{
+		displayName: 'Parameters (JSON)',
+		name: 'parametersJson',
+		type: 'json',
+		default: '{}',
+		description: 'An object of names and values, or an array of objects with name and value',
+		displayOptions: { show: { ...displayOptions.show, specifyParameters: ['json'] } },
+	},
+	{
+		displayName: 'Dry Run',
+		name: 'dryRun',
+		type: 'boolean',
+		default: false,
+		description: 'Whether to get the compiled prompt and parameters without running the agent',
+		displayOptions,
+	},
+	{
+		displayName: 'Wait for Completion',
+		name: 'waitForCompletion',
+		type: 'boolean',
+		default: true,
+		description: 'Whether to wait until the run has finished and output its result',
+		displayOptions: { show: { ...displayOptions.show, dryRun: [false] } },
+	},
+	{
+		displayName: 'Options',
+		name: 'options',
+		type: 'collection',
+		placeholder: 'Add option',
+		default: {},
+		options: [
+			...waitOptionFields.map((field) => ({ ...field, ...whileWaiting })),
+			{
+				displayName: 'Max Concurrency',
+				name: 'maxConcurrency',
+				type: 'number',
+				typeOptions: { minValue: 1, maxValue: LARGEST_CONCURRENCY },
+				default: DEFAULT_CONCURRENCY,
+				description: 'How many input items are worked on at a time',
+			},
+			{
+				displayName: 'Retry Create on Server Error',
+				name: 'retryCreateOnServerError',
+				type: 'boolean',
+				default: false,
+				description:
+					'Whether to send a create again after the service answered with a status of 500 or more. The first one may have started a run all the same, so a run can then be started twice.',
+			},
+		],
+		displayOptions,
+	},
+];
+
+/** Starts a run for each input item and, unless told otherwise, waits for it. */
+export async function create(this: IExecuteFunctions): Promise<INodeExecutionData[]> {
+	return await workThroughItems(this, readConcurrency(this), async (itemIndex, work) => {
+		const json = await createForItem(this, itemIndex, work);
+		return json?.ok ? succeed([json.value]) : json;
+	});
+}
+
+function readConcurrency(context: IExecuteFunctions): Result<number> {
+	const { maxConcurrency } = context.getNodeParameter('options', 0, {}) as IDataObject;
+	return readNumber(maxConcurrency ?? DEFAULT_CONCURRENCY, 'Max Concurrency', {
+		min: 1,
+		max: LARGEST_CONCURRENCY,
+		whole: true,
+	});
+}
+
+async function createForItem(
+	context: IExecuteFunctions,
+	itemIndex: number,
+	work: Work,
+): Promise<Result<IDataObject> | undefined> {
+	const agent = readAgentId(
+		context.getNodeParameter('agentId', itemIndex, '', { extractValue: true }),
+	);
+	if (!agent.ok) return agent;
+	const bindings = readBindings(context, itemIndex);
+	if (!bindings.ok) return bindings;
+	const options = readWaitOptions(context, itemIndex);
+	if (!options.ok) return options;
+	if (context.getNodeParameter('dryRun', itemIndex, false)) {
+		return await compileOnly(agent.value, bindings.value, work);
+	}
+
+	const { service, halt } = work;
+	const agentId = agent.value;
+	const waits = context.getNodeParameter('waitForCompletion', itemIndex, true) === true;
+	const { retryCreateOnServerError } = context.getNodeParameter(
+		'options',
+		itemIndex,
+		{},
+	) as IDataObject;
+	const patienceMs = waits ? options.value.timeoutMs || Infinity : READ_PATIENCE_MS;
+	const answer = await sendPatiently(
+		service,
+		createRun(agentId, bindings.value),
+		retryCreateOnServerError === true ? 'createRetryingServerErrors' : 'create',
+		{ clock, deadline: clock.now() + patienceMs, signal: halt },
+	);
+	if (answer.kind !== 'ok' || !answer.body) {
+		const failure = failureOf(answer, { agentId, startsRun: true, baseUrl: service.baseUrl });
+		return { ok: false, failure };
+	}
+
+	const created = answer.body;
+	const runId = created.run_id;
+	work.noteRun({ itemIndex, agentId, runId });
+	if (!waits) return succeed({ agent_id: agentId, ...created });
+
+	const { timeoutMs, pollIntervalMs } = options.value;
+	const startedAt = clock.now();
+	const wait = { agentId, runId, lastSeen: created, startedAt, timeoutMs, pollIntervalMs };
+	const end = await waitForRun(service, wait, { clock, signal: halt });
+	return endOfWait(end, wait, options.value, service);
+}
+
+/** Gives exactly what the service answered; what is no object goes under `result`. */
+async function compileOnly(
+	agentId: number,
+	bindings: ParameterBinding[],
+	{ service, halt }: Work,
+): Promise<Result<IDataObject>> {
+	const answer = await sendPatiently(service, dryRun(agentId, bindings), 'read', {
+		clock,
+		deadline: clock.now() + READ_PATIENCE_MS,
+		signal: halt,
+	});
+	if (answer.kind !== 'ok') {
+		return { ok: false, failure: failureOf(answer, { agentId, baseUrl: service.baseUrl }) };
+	}
+	return succeed(
+		(isJsonObject(answer.body) ? answer.body : { result: answer.body }) as IDataObject,
+	);
+}

@@ -1,0 +1,174 @@
+import { ensureError, type IExecuteFunctions, type ResourceMapperValue } from 'n8n-workflow';
+
+import { fail, succeed, type Result } from '../../api/failure';
+import { isJsonObject, type ParameterBinding } from '../../api/types';
+
+/** A parameter as the user gave it. */
+interface Given {
+	name: string;
+	value: unknown;
+}
+
+/**
+ * Reads an item's parameter values in whichever way the user gives them, as bindings for the service:
+ * all values as text, empty ones left out, every name once.
+ */
+export function readBindings(
+	context: IExecuteFunctions,
+	itemIndex: number,
+): Result<ParameterBinding[]> {
+	const given = readGiven(context, itemIndex);
+	return given.ok ? bind(given.value) : given;
+}
+
+function readGiven(context: IExecuteFunctions, itemIndex: number): Result<Given[]> {
+	switch (context.getNodeParameter('specifyParameters', itemIndex, 'fields')) {
+		case 'keypair':
+			return readPairs(context.getNodeParameter('parameterPairs.values', itemIndex, []));
+		case 'json':
+			return readJson(context.getNodeParameter('parametersJson', itemIndex, ''));
+		default:
+			return readFields(context, itemIndex);
+	}
+}
+
+function readFields(context: IExecuteFunctions, itemIndex: number): Result<Given[]> {
+	const fields = context.getNodeParameter(
+		'parameters',
+		itemIndex,
+		{},
+	) as Partial<ResourceMapperValue>;
+	const schema = (fields.schema ?? []).filter((field) => !field.removed);
+	const values =
+		fields.mappingMode === 'autoMapInputData'
+			? pick(
+					context.getInputData()[itemIndex]?.json ?? {},
+					schema.map((field) => field.id),
+				)
+			: (fields.value ?? {});
+
+	const missing = schema.find((field) => field.required && isEmpty(values[field.id]));
+	if (missing) {
+		return fail({
+			message: `Parameter '${missing.id}' is required and has no value`,
+			description:
+				fields.mappingMode === 'autoMapInputData'
+					? `The input item has no field '${missing.id}'. Add it before this node, or choose 'Map Each Column Manually'.`
+					: "Fill it in under 'Parameters'. An expression must give a value for every item.",
+		});
+	}
+	return succeed(Object.entries(values).map(([name, value]) => ({ name, value })));
+}
+
+function pick(source: Record<string, unknown>, names: string[]): Record<string, unknown> {
+	return Object.fromEntries(
+		names.filter((name) => name in source).map((name) => [name, source[name]]),
+	);
+}
+
+function readPairs(pairs: unknown): Result<Given[]> {
+	if (!Array.isArray(pairs)) return succeed([]);
+	const given = pairs
+		.filter(isJsonObject)
+		.map(({ name, value }) => ({ name: typeof name === 'string' ? name.trim() : '', value }));
+	if (given.some(({ name, value }) => name === '' && !isEmpty(value))) {
+		return fail({
+			message: "A name under 'Parameters' is empty",
+			description: "Give each value the name of one of the agent's parameters, or remove the pair.",
+		});
+	}
+	return succeed(given.filter(({ name }) => name !== ''));
+}
+
+const JSON_FORMS =
+	'Enter an object, such as { "region": "north" }, or an array, such as [{ "name": "region", "value": "north" }]. For no parameters, enter {}.';
+
+function readJson(source: unknown): Result<Given[]> {
+	const parsed = typeof source === 'string' ? parseJson(source) : succeed(source);
+	if (!parsed.ok) return parsed;
+	const json = parsed.value;
+
+	if (isJsonObject(json)) {
+		const repeated = typeof source === 'string' ? repeatedName(namesIn(source)) : undefined;
+		if (repeated !== undefined && Object.values(json).every(isScalar))
+			return refuseRepeated(repeated);
+		return succeed(Object.entries(json).map(([name, value]) => ({ name, value })));
+	}
+	if (!Array.isArray(json)) {
+		return fail({
+			message: "'Parameters (JSON)' is neither an object nor an array",
+			description: JSON_FORMS,
+		});
+	}
+	const given: Given[] = [];
+	for (const [index, entry] of json.entries()) {
+		const isPair = isJsonObject(entry) && typeof entry.name === 'string' && 'value' in entry;
+		if (!isPair || entry.name === '') {
+			return fail({
+				message: `Entry ${index} of 'Parameters (JSON)' has no name and value`,
+				description: JSON_FORMS,
+			});
+		}
+		given.push({ name: String(entry.name), value: entry.value });
+	}
+	return succeed(given);
+}
+
+function parseJson(source: string): Result<unknown> {
+	if (source.trim() === '') {
+		return fail({ message: "'Parameters (JSON)' is empty", description: JSON_FORMS });
+	}
+	try {
+		return succeed(JSON.parse(source));
+	} catch (thrown) {
+		return fail({
+			message: "'Parameters (JSON)' is not valid JSON",
+			description: `${JSON_FORMS} The JSON reader says: ${ensureError(thrown).message}`,
+		});
+	}
+}
+
+/** The names in a JSON object that holds no other; `JSON.parse` keeps the last of a repeated name. */
+function namesIn(source: string): string[] {
+	const strings = source.matchAll(/("(?:[^"\\]|\\.)*")(\s*:)?/g);
+	return [...strings]
+		.filter((match) => match[2])
+		.map((match) => String(JSON.parse(String(match[1]))));
+}
+
+function bind(given: Given[]): Result<ParameterBinding[]> {
+	const nested = given.find(({ value }) => !isEmpty(value) && !isScalar(value));
+	if (nested) {
+		return fail({
+			message: `The value of parameter '${nested.name}' is ${Array.isArray(nested.value) ? 'an array' : 'an object'}`,
+			description:
+				'The service takes text. Give a single value, or turn it into text first, for example with {{ JSON.stringify($json.field) }}.',
+		});
+	}
+	const repeated = repeatedName(given.map(({ name }) => name));
+	if (repeated !== undefined) return refuseRepeated(repeated);
+	return succeed(
+		given
+			.filter(({ value }) => !isEmpty(value))
+			.map(({ name, value }) => ({ name, value: String(value) })),
+	);
+}
+
+function repeatedName(names: string[]): string | undefined {
+	return names.find((name, index) => names.indexOf(name) !== index);
+}
+
+function refuseRepeated(name: string): Result<never> {
+	return fail({
+		message: `Parameter '${name}' is given more than once`,
+		description: 'Keep one value for each parameter.',
+	});
+}
+
+function isEmpty(value: unknown): boolean {
+	return value === undefined || value === null || value === '';
+}
+
+function isScalar(value: unknown): boolean {
+	return isEmpty(value) || ['string', 'number', 'boolean', 'bigint'].includes(typeof value);
+}

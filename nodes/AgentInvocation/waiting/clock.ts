@@ -1,0 +1,51 @@
+import { sleep as n8nSleep } from 'n8n-workflow';
+
+/** Time as everything here knows it; tests pass one that they turn themselves. All in milliseconds. */
+export interface Clock {
+	/** Time that has passed since some fixed moment. Changes of the machine's clock do not move it. */
+	now(): number;
+	/** The date, for comparing with one that the service gave. */
+	date(): number;
+	/** Ends after `ms`, or as soon as `signal` is aborted; the caller looks which. */
+	sleep(ms: number, signal?: AbortSignal): Promise<void>;
+}
+
+// Node.js timers run at once when asked for more than 2^31 ms.
+const LONGEST_TIMER_MS = 3_600_000;
+
+export const systemClock: Clock = {
+	now: () => performance.now(),
+	date: () => Date.now(),
+	async sleep(ms, signal) {
+		const end = performance.now() + ms;
+		while (!signal?.aborted) {
+			const left = end - performance.now();
+			if (left <= 0) return;
+			await orAborted(n8nSleep(Math.min(left, LONGEST_TIMER_MS)), signal);
+		}
+	},
+};
+
+/**
+ * Waits for `promise` or for `signal`, whichever comes first. n8n's own `sleep` takes a signal in new
+ * versions only; this works on every host.
+ *
+ * @returns what the promise gave, or undefined when the signal came first
+ */
+export async function orAborted<T>(
+	promise: Promise<T>,
+	signal?: AbortSignal,
+): Promise<T | undefined> {
+	if (!signal) return await promise;
+	let onAbort = () => {};
+	const aborted = new Promise<undefined>((resolve) => {
+		onAbort = () => resolve(undefined);
+		signal.addEventListener('abort', onAbort);
+		if (signal.aborted) onAbort();
+	});
+	try {
+		return await Promise.race([promise, aborted]);
+	} finally {
+		signal.removeEventListener('abort', onAbort);
+	}
+}
