@@ -40,6 +40,11 @@ export function fail(failure: {
 	return { ok: false, failure: { details: {}, ...failure } };
 }
 
+/** What was thrown, as an error. */
+export function asError(thrown: unknown): Error {
+	return thrown instanceof Error ? thrown : new Error(String(thrown));
+}
+
 /** What a request was about, as far as it is known. */
 export interface Subject {
 	agentId?: number;

@@ -1,9 +1,9 @@
-import { ensureError, type IExecuteFunctions, type ILoadOptionsFunctions } from 'n8n-workflow';
+import type { IExecuteFunctions, ILoadOptionsFunctions } from 'n8n-workflow';
 
 import { readResponse, readThrown, type Answer, type RawResponse } from './answer';
 import { checkCredential } from './credential';
 import type { ServiceRequest } from './endpoints';
-import { fail, succeed, type Result } from './failure';
+import { asError, fail, succeed, type Result } from './failure';
 
 /** The name of the credential type, as workflows store it. */
 export const CREDENTIAL_TYPE = 'agentInvocationApi';
@@ -66,7 +66,7 @@ async function readCredential(context: IExecuteFunctions | ILoadOptionsFunctions
 	try {
 		return checkCredential(await context.getCredentials(CREDENTIAL_TYPE));
 	} catch (thrown) {
-		const cause = ensureError(thrown);
+		const cause = asError(thrown);
 		return fail({
 			message: 'The credential of this node cannot be used',
 			description: `Choose or create one under 'Credential to connect with'. n8n says: ${cause.message}`,

@@ -1,12 +1,11 @@
 import {
-	ensureError,
 	NodeOperationError,
 	type IDataObject,
 	type IExecuteFunctions,
 	type INodeExecutionData,
 } from 'n8n-workflow';
 
-import { fail, type Failure, type Result } from '../api/failure';
+import { asError, fail, type Failure, type Result } from '../api/failure';
 import { openService, type Service } from '../api/service';
 import { toErrorItem, toItem } from '../output/items';
 import { toNodeError, type StartedRun } from '../output/nodeError';
@@ -54,7 +53,7 @@ export async function workThroughItems(
 				return await each(itemIndex, { service: service.value, halt, noteRun });
 			} catch (thrown) {
 				// An expression that n8n could not evaluate, or a parameter it could not read.
-				return failWithThrown(ensureError(thrown), runs.get(itemIndex));
+				return failWithThrown(asError(thrown), runs.get(itemIndex));
 			}
 		},
 	);

@@ -1,6 +1,6 @@
-import { ensureError, type IExecuteFunctions, type ResourceMapperValue } from 'n8n-workflow';
+import type { IExecuteFunctions, ResourceMapperValue } from 'n8n-workflow';
 
-import { fail, succeed, type Result } from '../../api/failure';
+import { asError, fail, succeed, type Result } from '../../api/failure';
 import { isJsonObject, type ParameterBinding } from '../../api/types';
 
 /** A parameter as the user gave it. */
@@ -123,7 +123,7 @@ function parseJson(source: string): Result<unknown> {
 	} catch (thrown) {
 		return fail({
 			message: "'Parameters (JSON)' is not valid JSON",
-			description: `${JSON_FORMS} The JSON reader says: ${ensureError(thrown).message}`,
+			description: `${JSON_FORMS} The JSON reader says: ${asError(thrown).message}`,
 		});
 	}
 }

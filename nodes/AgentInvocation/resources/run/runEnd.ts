@@ -1,6 +1,6 @@
-import { ensureError, type IDataObject } from 'n8n-workflow';
+import type { IDataObject } from 'n8n-workflow';
 
-import { failureOf, fail, succeed, type Result } from '../../api/failure';
+import { asError, fail, failureOf, succeed, type Result } from '../../api/failure';
 import type { Service } from '../../api/service';
 import { isFinished, type Run } from '../../api/types';
 import type { Wait, WaitEnd } from '../../waiting/waitForRun';
@@ -76,7 +76,7 @@ export function endOfRun(run: Run, subject: Subject, options: WaitOptions): Resu
 	} catch (thrown) {
 		return fail({
 			message: `The output of run ${runId} of agent ${agentId} is not JSON`,
-			description: `Set 'Output Format' under 'Options' to 'Text', or use 'Get a run' with this run ID and that format, to get the text. The JSON reader says: ${ensureError(thrown).message}`,
+			description: `Set 'Output Format' under 'Options' to 'Text', or use 'Get a run' with this run ID and that format, to get the text. The JSON reader says: ${asError(thrown).message}`,
 			details: { ...details, output: run.output },
 		});
 	}
