@@ -1,0 +1,123 @@
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { parseArgs } from 'node:util';
+
+import { HostUnavailable, installHost } from '../hosts/install.cts';
+import { N8n, owner, type StoredExecution, type WorkflowFile } from '../hosts/n8n.cts';
+import { installNode, packNode, projectRoot } from '../hosts/pack.cts';
+import { startSandbox } from '../sandbox/server.cts';
+
+const EXAMPLE = 'oneRunPerRow0001';
+const EXAMPLE_TRIGGER = "When clicking 'Execute workflow'";
+const EXAMPLE_RESULT = 'Results';
+const CREDENTIAL = { id: 'agentInvocation1', name: 'Agent Invocation account' };
+
+const { values } = parseArgs({
+	options: {
+		once: { type: 'boolean', default: false },
+		port: { type: 'string', default: '5678' },
+		'sandbox-port': { type: 'string', default: '4010' },
+	},
+});
+
+/** What has to be undone, newest first. */
+const undo: Array<() => unknown> = [];
+
+let stopping: Promise<void> | undefined;
+const stop = () =>
+	(stopping ??= (async () => {
+		for (const step of undo.reverse()) await step();
+	})());
+
+for (const [signal, code] of [
+	['SIGINT', 130],
+	['SIGTERM', 143],
+] as const) {
+	process.once(signal, () => {
+		console.log('\nStopping...');
+		void stop().then(() => process.exit(code));
+	});
+}
+
+void main()
+	.catch((error: unknown) => {
+		if (stopping) return;
+		process.exitCode = 1;
+		console.error(error instanceof HostUnavailable ? `\n${error.message}` : error);
+	})
+	.then(() => (process.exitCode !== undefined || values.once ? stop() : undefined));
+
+async function main(): Promise<void> {
+	const host = await installHost('n8n-2', console.log);
+	const folder = mkdtempSync(path.join(tmpdir(), 'agent-invocation-demo-'));
+	undo.push(() => rmSync(folder, { recursive: true, force: true }));
+
+	const n8n = await N8n.prepare(host, folder, readPort(values.port)).catch(
+		withAdvice('port', 5679),
+	);
+	const sandbox = await startSandbox(readPort(values['sandbox-port'])).catch(
+		(error: NodeJS.ErrnoException) => {
+			if (error.code !== 'EADDRINUSE') throw error;
+			const taken = new HostUnavailable(`Port ${values['sandbox-port']} is taken.`);
+			return withAdvice('sandbox-port', 4011)(taken);
+		},
+	);
+	undo.push(() => sandbox.close());
+
+	console.log('Packing the node and installing it into n8n');
+	installNode(packNode(folder), folder);
+	const [apiKey = ''] = sandbox.settings.apiKeys;
+	await n8n.importCredential({ ...CREDENTIAL, data: { baseUrl: sandbox.baseUrl, apiKey } });
+	await n8n.importWorkflows(readExamples());
+
+	console.log(`Starting n8n ${host.version}`);
+	undo.push(() => n8n.kill('SIGTERM'));
+	await n8n.start();
+	await n8n.setUpOwner();
+
+	console.log('Running the example workflow: list agents, start a run for each row, wait');
+	const execution = await n8n.endOf(await n8n.runManually(EXAMPLE, EXAMPLE_TRIGGER));
+	const results = itemsOf(execution, EXAMPLE_RESULT);
+	console.log(`\nThe workflow ended: ${execution.status}\n`);
+	for (const { region, report } of results) console.log(`  ${String(region)}: ${String(report)}`);
+	if (execution.status !== 'success' || results.length === 0) {
+		console.error(execution.data.resultData.error?.message ?? 'The workflow gave no result.');
+		process.exitCode = 1;
+		return;
+	}
+	if (values.once) return;
+	console.log(`
+Open ${n8n.url}/workflow/${EXAMPLE}
+  E-mail    ${owner.email}
+  Password  ${owner.password}
+The sandbox that stands for the service: ${sandbox.baseUrl} with the API key ${apiKey}
+Ctrl-C stops all of it and leaves nothing behind.`);
+}
+
+function readExamples(): WorkflowFile[] {
+	const folder = path.join(projectRoot, 'examples');
+	return readdirSync(folder)
+		.filter((file) => file.endsWith('.json'))
+		.map((file) => JSON.parse(readFileSync(path.join(folder, file), 'utf8')) as WorkflowFile);
+}
+
+function itemsOf(execution: StoredExecution, node: string) {
+	const [task] = execution.data.resultData.runData[node] ?? [];
+	return (task?.data?.main[0] ?? []).map(({ json }) => json);
+}
+
+function readPort(text: string): number {
+	const port = Number(text);
+	if (Number.isInteger(port) && port >= 0 && port < 65_536) return port;
+	throw new HostUnavailable(`'${text}' is no port.`);
+}
+
+function withAdvice(option: string, example: number) {
+	return (error: unknown): never => {
+		if (!(error instanceof HostUnavailable)) throw error;
+		throw new HostUnavailable(
+			`${error.message} Stop what uses it, or choose another one: npm run demo -- --${option} ${example}`,
+		);
+	};
+}

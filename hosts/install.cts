@@ -1,0 +1,141 @@
+import { execFileSync, spawn } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import {
+	copyFileSync,
+	existsSync,
+	mkdirSync,
+	readFileSync,
+	renameSync,
+	rmSync,
+	writeFileSync,
+} from 'node:fs';
+import { homedir } from 'node:os';
+import path from 'node:path';
+
+/** The n8n versions that are locked here, by the folder that holds their lock file. */
+export type HostName = 'n8n-2' | 'n8n-1';
+
+/** A real n8n, installed and ready to start. */
+export interface Host {
+	name: HostName;
+	/** n8n's own version. */
+	version: string;
+	/** n8n's command, a JavaScript file. */
+	command: string;
+	/** The Node.js that runs it. */
+	node: string;
+}
+
+/** Something the user can put right; its message says how. */
+export class HostUnavailable extends Error {}
+
+const OLDEST_NODE = 24;
+
+/**
+ * Installs a locked n8n into the user's cache, outside any checkout, so that the next checkout on this
+ * machine finds it. Returns at once when it is there.
+ *
+ * @param say is told what goes on, a line at a time
+ * @throws HostUnavailable when something is missing or the installation fails
+ */
+export async function installHost(name: HostName, say: (line: string) => void): Promise<Host> {
+	const source = path.join(__dirname, name);
+	const lock = readFileSync(path.join(source, 'package-lock.json'));
+	const hash = createHash('sha256').update(lock).digest('hex').slice(0, 12);
+	const cache = path.join(
+		process.env.XDG_CACHE_HOME ?? path.join(homedir(), '.cache'),
+		'n8n-nodes-agent-invocation',
+	);
+	const folder = path.join(cache, `${name}-${hash}`);
+
+	if (!existsSync(folder)) {
+		checkCompiler();
+		const building = `${folder}.${process.pid}`;
+		try {
+			mkdirSync(building, { recursive: true });
+			for (const file of ['package.json', 'package-lock.json']) {
+				copyFileSync(path.join(source, file), path.join(building, file));
+			}
+			say(`Installing ${name} into ${folder} (once; some minutes and 3 GB)`);
+			await npm(['ci', '--ignore-scripts'], building, 'downloading', say);
+			// The only native part that has to be built; the others ship prebuilt or are not used.
+			await npm(['rebuild', 'sqlite3', '--ignore-scripts=false'], building, 'building SQLite', say);
+			if (!existsSync(folder)) renameSync(building, folder);
+		} finally {
+			rmSync(building, { recursive: true, force: true });
+		}
+		say(`Installed ${name}`);
+	}
+
+	const { version } = JSON.parse(
+		readFileSync(path.join(folder, 'node_modules/n8n/package.json'), 'utf8'),
+	) as { version: string };
+	return {
+		name,
+		version,
+		command: path.join(folder, 'node_modules/n8n/bin/n8n'),
+		node: findNode(folder),
+	};
+}
+
+function checkCompiler(): void {
+	const missing = ['python3', 'make', 'g++'].filter((command) => {
+		try {
+			execFileSync(command, ['--version'], { stdio: 'ignore' });
+			return false;
+		} catch {
+			return true;
+		}
+	});
+	if (missing.length > 0) {
+		throw new HostUnavailable(
+			`n8n's database driver has to be compiled, and ${missing.join(', ')} ${
+				missing.length > 1 ? 'are' : 'is'
+			} not installed. On Debian and Ubuntu: apt-get install python3 make g++. On macOS: xcode-select --install.`,
+		);
+	}
+}
+
+// n8n 2 needs a newer Node.js than this project does. On Linux one is installed along with it.
+function findNode(folder: string): string {
+	const installed = path.join(
+		folder,
+		`node_modules/node-${process.platform}-${process.arch}/bin/node`,
+	);
+	if (existsSync(installed)) return installed;
+	if (Number(process.versions.node.split('.')[0]) >= OLDEST_NODE) return process.execPath;
+	throw new HostUnavailable(
+		`n8n needs Node.js ${OLDEST_NODE} or later here, and this is ${process.versions.node}. Install it and run this again.`,
+	);
+}
+
+async function npm(
+	args: string[],
+	cwd: string,
+	doing: string,
+	say: (line: string) => void,
+): Promise<void> {
+	const started = Date.now();
+	const seconds = () => Math.round((Date.now() - started) / 1_000);
+	const child = spawn('npm', [...args, '--no-audit', '--no-fund', '--loglevel=error'], {
+		cwd,
+		stdio: ['ignore', 'pipe', 'pipe'],
+	});
+	let output = '';
+	for (const stream of [child.stdout, child.stderr]) {
+		stream.on('data', (chunk: Buffer) => (output = (output + chunk.toString()).slice(-4_000)));
+	}
+	const progress = setInterval(() => say(`  ${doing}: ${seconds()} s`), 15_000);
+	const code = await new Promise<number | null>((resolve, reject) => {
+		child.once('error', reject);
+		child.once('close', resolve);
+	}).finally(() => clearInterval(progress));
+	if (code !== 0) {
+		const log = path.join(path.dirname(cwd), 'install-failed.log');
+		writeFileSync(log, output);
+		throw new HostUnavailable(
+			`Installing n8n failed while ${doing}. Check the connection to your npm registry and run this again. npm's last words (all in ${log}):\n${output.trim().split('\n').slice(-8).join('\n')}`,
+		);
+	}
+	say(`  ${doing}: done in ${seconds()} s`);
+}

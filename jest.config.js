@@ -1,0 +1,19 @@
+const shared = {
+	rootDir: __dirname,
+	testEnvironment: 'node',
+	moduleFileExtensions: ['cts', 'ts', 'js', 'mjs', 'cjs', 'json', 'node'],
+	transform: {
+		'\\.c?ts$': [
+			'ts-jest',
+			{ tsconfig: 'tsconfig.tooling.json', diagnostics: false, isolatedModules: true },
+		],
+	},
+};
+
+module.exports = {
+	projects: [
+		{ ...shared, displayName: 'unit', testMatch: ['<rootDir>/test/unit/**/*.test.cts'] },
+		{ ...shared, displayName: 'engine', testMatch: ['<rootDir>/test/engine/**/*.test.cts'] },
+		{ ...shared, displayName: 'e2e', testMatch: ['<rootDir>/test/e2e/**/*.test.cts'] },
+	],
+};

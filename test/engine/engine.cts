@@ -1,0 +1,199 @@
+import { ExecutionLifecycleHooks, LoadOptionsContext, WorkflowExecute } from 'n8n-core';
+import type {
+	ICredentialDataDecryptedObject,
+	ICredentialsHelper,
+	IDataObject,
+	IHttpRequestOptions,
+	ILoadOptionsFunctions,
+	INode,
+	INodeExecutionData,
+	INodeParameters,
+	INodeType,
+	IRun,
+	IWorkflowExecuteAdditionalData,
+} from 'n8n-workflow';
+import { NodeConnectionTypes, Workflow } from 'n8n-workflow';
+
+import { AgentInvocationApi } from '../../credentials/AgentInvocationApi.credentials.ts';
+import { AgentInvocation } from '../../nodes/AgentInvocation/AgentInvocation.node.ts';
+
+const NODE = 'n8n-nodes-agent-invocation.agentInvocation';
+
+/** A workflow of two nodes in the real engine: one that gives the items, and ours. */
+export interface Execution {
+	credential: { baseUrl: string; apiKey: string };
+	parameters: INodeParameters;
+	/** The json of the input items; one empty item when absent. */
+	items?: IDataObject[];
+	/** Settings of the node itself: onError, retryOnFail and so on. */
+	node?: Partial<INode>;
+	/** Cancels the execution after so many ms. */
+	cancelAfterMs?: number;
+}
+
+/** What became of our node, and how often it was tried. */
+export interface Outcome {
+	run: IRun;
+	/** The items of the first output. */
+	output: INodeExecutionData[];
+	/** The items of the error output. */
+	errors: INodeExecutionData[];
+	/** The error that ended the node. */
+	error?: IDataObject & { message: string; description: string; context: IDataObject };
+}
+
+/** Runs our node in n8n-core's engine, with the real request helper, over real HTTP. */
+export async function execute(execution: Execution): Promise<Outcome> {
+	const { items = [{}], cancelAfterMs } = execution;
+	const node = makeNode(execution);
+	const source: INode = {
+		id: 'source',
+		name: 'Source',
+		type: 'test.items',
+		typeVersion: 1,
+		position: [0, 0],
+		parameters: { items: JSON.stringify(items) },
+	};
+	const workflow = new Workflow({
+		id: 'workflow',
+		name: 'Test',
+		active: false,
+		nodes: [source, node],
+		connections: {
+			[source.name]: { main: [[{ node: node.name, type: NodeConnectionTypes.Main, index: 0 }]] },
+		},
+		nodeTypes,
+		settings: { executionOrder: 'v1' },
+	});
+	const running = new WorkflowExecute(makeAdditionalData(execution), 'trigger').run({
+		workflow,
+		startNode: source,
+	});
+	if (cancelAfterMs !== undefined) setTimeout(() => running.cancel(), cancelAfterMs);
+	const run = await running;
+	const [task] = run.data.resultData.runData[node.name] ?? [];
+	const [output, errors] = task?.data?.main ?? [];
+	return {
+		run,
+		output: output ?? [],
+		errors: errors ?? [],
+		...(task?.error && { error: task.error as unknown as NonNullable<Outcome['error']> }),
+	};
+}
+
+/** The context in which the editor loads lists and fields for our node. */
+export function loadOptionsContext(execution: Execution): ILoadOptionsFunctions {
+	const node = makeNode(execution);
+	const workflow = new Workflow({
+		id: 'workflow',
+		active: false,
+		nodes: [node],
+		connections: {},
+		nodeTypes,
+	});
+	return new LoadOptionsContext(workflow, node, makeAdditionalData(execution), '');
+}
+
+function makeNode({ parameters, node }: Execution): INode {
+	return {
+		id: 'agent',
+		name: 'Agent Invocation',
+		type: NODE,
+		typeVersion: 1,
+		position: [200, 0],
+		credentials: { agentInvocationApi: { id: '1', name: 'Sandbox' } },
+		...node,
+		parameters,
+	};
+}
+
+const items: INodeType = {
+	description: {
+		displayName: 'Items',
+		name: 'items',
+		group: ['input'],
+		version: 1,
+		description: 'Gives items',
+		defaults: { name: 'Items' },
+		inputs: [],
+		outputs: [NodeConnectionTypes.Main],
+		properties: [{ displayName: 'Items', name: 'items', type: 'string', default: '' }],
+	},
+	execute() {
+		const json = JSON.parse(this.getNodeParameter('items', 0) as string) as IDataObject[];
+		return Promise.resolve([
+			json.map((item, index) => ({ json: item, pairedItem: { item: index } })),
+		]);
+	},
+};
+
+const types: Record<string, INodeType> = { 'test.items': items, [NODE]: new AgentInvocation() };
+
+const nodeTypes = {
+	getByName: (name: string) => types[name]!,
+	getByNameAndVersion: (name: string) => types[name]!,
+	getKnownTypes: () => ({}),
+};
+
+function makeAdditionalData({ credential }: Execution): IWorkflowExecuteAdditionalData {
+	const hooks = new ExecutionLifecycleHooks('trigger', '1', {
+		id: 'workflow',
+		name: 'Test',
+		active: false,
+		isArchived: false,
+		createdAt: new Date(),
+		updatedAt: new Date(),
+		nodes: [],
+		connections: {},
+		activeVersionId: null,
+	});
+	const url = 'http://127.0.0.1/';
+	const data: Partial<IWorkflowExecuteAdditionalData> & { hooks: ExecutionLifecycleHooks } = {
+		credentialsHelper: credentialsHelper(credential),
+		currentNodeExecutionIndex: 0,
+		executionId: '1',
+		restApiUrl: url,
+		instanceBaseUrl: url,
+		formBaseUrl: url,
+		formWaitingBaseUrl: url,
+		formTestBaseUrl: url,
+		webhookBaseUrl: url,
+		webhookWaitingBaseUrl: url,
+		webhookTestBaseUrl: url,
+		variables: {},
+		hooks,
+	};
+	return data as IWorkflowExecuteAdditionalData;
+}
+
+/** Adds the header as n8n does: by evaluating the expressions in the credential type's own rule. */
+function credentialsHelper(credential: ICredentialDataDecryptedObject): ICredentialsHelper {
+	const type = new AgentInvocationApi();
+	const helper: Partial<ICredentialsHelper> = {
+		getParentTypes: () => [],
+		isCredentialUsableByNode: () => true,
+		getDecrypted: () => Promise.resolve({ ...credential }),
+		preAuthentication: () => Promise.resolve(undefined),
+		authenticate(credentials, _type, options, workflow, node) {
+			const headers = Object.entries(type.authenticate.properties.headers ?? {}).map(
+				([name, value]) => [
+					name,
+					workflow!.expression.getSimpleParameterValue(
+						node!,
+						value as string,
+						'internal',
+						{ $credentials: credentials },
+						undefined,
+						'',
+					),
+				],
+			);
+			const withKey = {
+				...options,
+				headers: { ...options.headers, ...Object.fromEntries(headers) },
+			};
+			return Promise.resolve(withKey as IHttpRequestOptions);
+		},
+	};
+	return helper as ICredentialsHelper;
+}
