@@ -3,10 +3,7 @@ const shared = {
 	testEnvironment: 'node',
 	moduleFileExtensions: ['cts', 'ts', 'js', 'mjs', 'cjs', 'json', 'node'],
 	transform: {
-		'\\.c?ts$': [
-			'ts-jest',
-			{ tsconfig: 'tsconfig.tooling.json', diagnostics: false, isolatedModules: true },
-		],
+		'\\.c?ts$': ['ts-jest', { tsconfig: 'tsconfig.tooling.json', diagnostics: false }],
 	},
 };
 

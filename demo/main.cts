@@ -104,7 +104,7 @@ function readExamples(): WorkflowFile[] {
 
 function itemsOf(execution: StoredExecution, node: string) {
 	const [task] = execution.data.resultData.runData[node] ?? [];
-	return (task?.data?.main[0] ?? []).map(({ json }) => json);
+	return (task?.data?.main?.[0] ?? []).map(({ json }) => json);
 }
 
 function readPort(text: string): number {

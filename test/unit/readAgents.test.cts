@@ -1,0 +1,101 @@
+import fc from 'fast-check';
+
+import { readAgents } from '../../nodes/AgentInvocation/api/agents.ts';
+import type { Service } from '../../nodes/AgentInvocation/api/service.ts';
+import { systemClock as clock } from '../../nodes/AgentInvocation/waiting/clock.ts';
+
+const MOST_REQUESTS = 1_000;
+
+/** A service whose pages come from `page`; gives what was read and how many requests it took. */
+async function read(
+	page: (limit: number, offset: number) => { ids: number[]; total?: unknown },
+	{ limit = Infinity, offset = 0 } = {},
+) {
+	const asked: Array<{ limit: number; offset: number }> = [];
+	const service = {
+		baseUrl: '',
+		send({ query }: { query: { limit: number; offset: number } }) {
+			asked.push(query);
+			if (asked.length > MOST_REQUESTS) throw new Error('it loops');
+			const { ids, total } = page(query.limit, query.offset);
+			const agents = ids.map((id) => ({ id, name: `Agent ${id}` }));
+			return Promise.resolve({ kind: 'ok', status: 200, body: { agents, pagination: { total } } });
+		},
+	};
+	const patience = { clock, deadline: Infinity };
+	const agents = await readAgents(service as unknown as Service, { limit, offset }, patience);
+	if (!agents.ok) throw new Error(agents.failure.message);
+	return { ids: agents.value.map(({ id }) => id), asked };
+}
+
+const ids = (from: number, to: number) =>
+	Array.from({ length: Math.max(0, to - from) }, (_, i) => from + i);
+
+/** A sound list of `total` agents with ids from 0. */
+const sound = (total: number) => (limit: number, offset: number) => ({
+	ids: ids(offset, Math.min(total, offset + limit)),
+	total,
+});
+
+test('every agent comes once, whatever the pages hold', async () => {
+	await fc.assert(
+		fc.asyncProperty(
+			fc.integer({ min: 0, max: 400 }),
+			fc.integer({ min: 1, max: 100 }),
+			fc.integer({ min: 0, max: 50 }),
+			async (total, pageSize, offset) => {
+				const { ids: given } = await read(
+					(limit, from) => ({
+						ids: ids(from, Math.min(total, from + limit, from + pageSize)),
+						total,
+					}),
+					{ offset },
+				);
+				expect(given).toEqual(ids(offset, total));
+			},
+		),
+	);
+});
+
+test('a limit over 100 takes several pages and no agent too many', async () => {
+	const { ids: given, asked } = await read(sound(500), { limit: 230 });
+	expect(given).toEqual(ids(0, 230));
+	expect(asked.map(({ limit }) => limit)).toEqual([100, 100, 30]);
+});
+
+test('it ends at an empty page when the total is too high, missing or no number', async () => {
+	for (const total of [9_999, undefined, null, 'many']) {
+		const { ids: given, asked } = await read((limit, offset) => ({
+			ids: ids(offset, Math.min(150, offset + limit)),
+			total,
+		}));
+		expect(given).toEqual(ids(0, 150));
+		expect(asked).toHaveLength(3);
+	}
+});
+
+test('it ends when a page repeats, and gives an agent that stands on two pages once', async () => {
+	const repeating = await read(() => ({ ids: ids(0, 100), total: 9_999 }));
+	expect(repeating.ids).toEqual(ids(0, 100));
+	expect(repeating.asked).toHaveLength(2);
+
+	const shifted = await read((limit, offset) => {
+		const from = offset === 0 ? 0 : offset - 10;
+		return { ids: ids(from, Math.min(190, from + limit)), total: 200 };
+	});
+	expect(shifted.ids).toEqual(ids(0, 190));
+});
+
+test('it never loops and never gives an agent twice, whatever a service answers', async () => {
+	await fc.assert(
+		fc.asyncProperty(
+			fc.array(fc.array(fc.integer({ min: 0, max: 30 }), { maxLength: 20 }), { minLength: 1 }),
+			fc.anything(),
+			async (pages, total) => {
+				let next = 0;
+				const { ids: given } = await read(() => ({ ids: pages[next++ % pages.length]!, total }));
+				expect(new Set(given).size).toBe(given.length);
+			},
+		),
+	);
+});
