@@ -1,0 +1,180 @@
+import { createRun, getRun, jsonOf, listAgents, onError, run, useSandbox } from './sandboxed.cts';
+
+const sandbox = useSandbox();
+const RUN = '11111111-2222-4333-8444-555555555555';
+
+describe('an agent ID is refused before any request when it is', () => {
+	test.each([
+		['empty', ''],
+		['negative', -3],
+		['a fraction', '1.5'],
+		['text', 'Daily briefing'],
+		['a path', '1/../2'],
+		['scientific', '1e3'],
+		['too long', '99999999999999999999'],
+		['an expression that gives nothing', '={{ $json.nothing }}'],
+		['an object', '={{ { id: 1 } }}'],
+	])('%s', async (_name, agent) => {
+		for (const parameters of [createRun(agent), getRun(agent, RUN)]) {
+			const { error } = await run(sandbox.current, parameters);
+			expect(error!.message).toMatch(/^'Agent' is (empty|not a whole number)/);
+		}
+		expect(sandbox.current.requests).toEqual([]);
+	});
+
+	test('a number, or its text with spaces around it, works', async () => {
+		for (const agent of [1, ' 1 ', '={{ 1 }}']) {
+			const { error } = await run(sandbox.current, createRun(agent, {}, { dryRun: true }));
+			expect(error).toBeUndefined();
+		}
+	});
+});
+
+test.each([
+	['empty', ''],
+	['no UUID', '12345'],
+	['a path', `../../agents`],
+	['a UUID with more', `${RUN}/x`],
+	['a UUID with dots', RUN.replaceAll('-', '.')],
+	['an expression that gives nothing', '={{ $json.nothing }}'],
+	['a number', '={{ 42 }}'],
+])('a run ID is refused before any request when it is %s', async (_name, runId) => {
+	const { error } = await run(sandbox.current, getRun(1, runId));
+	expect(error!.message).toMatch(/^'Run ID' is (empty|not a run ID)/);
+	expect(error!.description).toContain("'Create a run'");
+	expect(sandbox.current.requests).toEqual([]);
+});
+
+describe('options are refused with their name', () => {
+	test.each([
+		[{ timeout: -1 }, "'Time Limit'"],
+		[{ timeout: 1e12 }, "'Time Limit'"],
+		[{ timeout: 'soon' }, "'Time Limit'"],
+		[{ pollInterval: -5 }, "'Poll Interval'"],
+		[{ pollInterval: 1e9 }, "'Poll Interval'"],
+		[{ maxConcurrency: 0 }, "'Max Concurrency'"],
+		[{ maxConcurrency: 2.5 }, "'Max Concurrency'"],
+	])('%j', async (options, name) => {
+		const { error } = await run(sandbox.current, createRun(1, {}, { options }));
+		expect(error!.message).toContain(name);
+		expect(sandbox.current.requests).toEqual([]);
+	});
+
+	test.each([
+		[{ limit: 0 }, "'Limit'"],
+		[{ limit: 1.5 }, "'Limit'"],
+		[{ limit: 5, options: { offset: -1 } }, "'Offset'"],
+	])('%j', async (parameters, name) => {
+		const { error } = await run(sandbox.current, listAgents(parameters));
+		expect(error!.message).toContain(name);
+		expect(sandbox.current.requests).toEqual([]);
+	});
+
+	test('a number as text works', async () => {
+		const options = { timeout: '60', pollInterval: '1', maxConcurrency: '5' };
+		const { error } = await run(sandbox.current, createRun(3, { seconds: 0.1 }, { options }));
+		expect(error).toBeUndefined();
+	});
+});
+
+describe('a base URL', () => {
+	const withUrl = (baseUrl: string) => ({ credential: { baseUrl, apiKey: 'sandbox-key' } });
+
+	test.each([
+		['is empty', '', 'is empty'],
+		['has no scheme', 'agents.example.com/api/v1', 'must start with https:// or http://'],
+		[
+			'has another scheme',
+			'ftp://agents.example.com/api/v1',
+			'must start with https:// or http://',
+		],
+		['is no address', 'https://', 'is not a web address'],
+		['carries a user', 'https://me:pw@agents.example.com/api/v1', 'user name or password'],
+		['carries a query', 'https://agents.example.com/api/v1?x=1', 'query'],
+		['carries a fragment', 'https://agents.example.com/api/v1#x', 'fragment'],
+	])('that %s is refused before any request', async (_name, baseUrl, message) => {
+		const { error } = await run(sandbox.current, listAgents(), withUrl(baseUrl));
+		expect(error!.message).toContain("'Base URL' in the credential");
+		expect(error!.message).toContain(message);
+	});
+
+	test.each(['/', '//', ' '])('may end in %j', async (end) => {
+		const { output } = await run(
+			sandbox.current,
+			listAgents(),
+			withUrl(sandbox.current.baseUrl + end),
+		);
+		expect(output).toHaveLength(50);
+	});
+
+	test('that lacks /api/v1 leads to an error that says what is usual', async () => {
+		const baseUrl = new URL(sandbox.current.baseUrl).origin;
+		sandbox.current.faults.add({ kind: 'html', status: 404, path: '^/agents', times: 9 });
+		const { error } = await run(sandbox.current, listAgents(), withUrl(baseUrl));
+		expect(error!.description).toContain('usually ends in /api/v1');
+	});
+
+	test('that nobody listens on says so', async () => {
+		const { error } = await run(
+			sandbox.current,
+			createRun(1),
+			withUrl('http://127.0.0.1:9/api/v1'),
+		);
+		expect(error!.message).toBe('No connection to the service could be made');
+		expect(error!.description).toContain('ECONNREFUSED');
+		expect(error!.description).not.toContain('may have been started');
+	});
+});
+
+test.each([
+	['is empty', ' ', 'is empty'],
+	['has a line break', 'sandbox-\nkey', 'contains a line break'],
+	['ends in a line break', 'sandbox-key\r\n', 'contains a line break'],
+	['has a space', 'sandbox key', 'contains a space'],
+	['has a character no header may hold', 'schlüssel€', 'character'],
+])('a key that %s is refused before any request', async (_name, apiKey, message) => {
+	const credential = { baseUrl: sandbox.current.baseUrl, apiKey };
+	const { error } = await run(sandbox.current, listAgents(), { credential });
+	expect(error!.message).toContain("'API Key' in the credential");
+	expect(error!.message).toContain(message);
+	expect(sandbox.current.requests).toEqual([]);
+});
+
+test('one bad item does not hurt the others when the node continues', async () => {
+	const { output } = await run(
+		sandbox.current,
+		createRun('={{ $json.agent }}', '={{ $json.values }}', { waitForCompletion: false }),
+		{
+			items: [
+				{ agent: 1, values: '{}' },
+				{ agent: 'x', values: '{}' },
+				{ agent: 1, values: 'no' },
+				{ agent: 3, values: '{"seconds":{}}' },
+				{ agent: 1, values: '{}' },
+			],
+			...onError('continueRegularOutput'),
+		},
+	);
+	expect(jsonOf(output)).toMatchObject([
+		{ agent_id: 1, status: 'pending' },
+		{ error: expect.stringContaining('whole number') as string },
+		{ error: expect.stringContaining('not valid JSON') as string },
+		{ error: expect.stringContaining('an object') as string },
+		{ agent_id: 1, status: 'pending' },
+	]);
+	expect(output.map(({ pairedItem }) => pairedItem)).toEqual(
+		[0, 1, 2, 3, 4].map((item) => ({ item })),
+	);
+});
+
+test('an expression that n8n cannot evaluate fails its item alone', async () => {
+	const { output } = await run(
+		sandbox.current,
+		createRun('={{ $json.a.b.c }}', {}, { waitForCompletion: false }),
+		{
+			items: [{ a: { b: { c: 1 } } }, {}],
+			...onError('continueRegularOutput'),
+		},
+	);
+	expect(jsonOf(output)).toMatchObject([{ agent_id: 1 }, { error: expect.any(String) as string }]);
+});

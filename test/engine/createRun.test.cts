@@ -1,0 +1,203 @@
+import { createRun, creates, getRun, jsonOf, onError, run, useSandbox } from './sandboxed.cts';
+
+const sandbox = useSandbox();
+
+test('a run is created, waited for and output whole, with its agent', async () => {
+	const { output } = await run(sandbox.current, createRun(3, { seconds: 1, text: 'Hello' }));
+	const [created] = sandbox.current.runs.all;
+	expect(jsonOf(output)).toEqual([
+		{
+			agent_id: 3,
+			run_id: created!.runId,
+			status: 'succeeded',
+			created_at: expect.any(String) as string,
+			completed_at: expect.any(String) as string,
+			output: 'Hello',
+		},
+	]);
+	expect(creates(sandbox.current)).toHaveLength(1);
+});
+
+test('without waiting the output is the created run alone, and the run is not asked for', async () => {
+	const parameters = createRun(3, {}, { waitForCompletion: false });
+	const { output } = await run(sandbox.current, parameters);
+	const [created] = sandbox.current.runs.all;
+	expect(jsonOf(output)).toEqual([{ agent_id: 3, run_id: created!.runId, status: 'pending' }]);
+	expect(sandbox.current.requests).toHaveLength(1);
+});
+
+test('many items run side by side, and their outputs keep the order of the input', async () => {
+	const seconds = [2, 0.2, 1, 0.1, 1.5];
+	const items = seconds.map((s) => ({ s }));
+	const started = Date.now();
+	const { output } = await run(
+		sandbox.current,
+		createRun(3, '={{ JSON.stringify({ seconds: $json.s, text: "took " + $json.s }) }}'),
+		{ items },
+	);
+	expect(jsonOf(output).map((json) => json.output)).toEqual(seconds.map((s) => `took ${s}`));
+	expect(output.map(({ pairedItem }) => pairedItem)).toEqual(seconds.map((_, item) => ({ item })));
+	expect(Date.now() - started).toBeLessThan(seconds.reduce((sum, s) => sum + s, 0) * 1_000);
+	expect(sandbox.current.runs.all.map((r) => r.bindings.seconds)).toEqual(seconds.map(String));
+});
+
+test('no more runs are in flight than Max Concurrency allows', async () => {
+	const parameters = createRun(3, { seconds: 0.5 }, { options: { maxConcurrency: 2 } });
+	await run(sandbox.current, parameters, { items: [{}, {}, {}, {}, {}] });
+	const { all } = sandbox.current.runs;
+	const ends = all.map(({ createdAt, script }) => createdAt + script.durationMs);
+	for (const [index, { createdAt }] of all.entries()) {
+		const inFlight = ends.filter((end, other) => other < index && end > createdAt).length;
+		expect(inFlight).toBeLessThan(2);
+	}
+});
+
+describe('a dry run', () => {
+	test.each([
+		{ dryRun: { status: 200, shape: 'object' } as const },
+		{ dryRun: { status: 202, shape: 'object' } as const },
+	])('is output exactly as the service answered: %j', async (changes) => {
+		sandbox.with(changes);
+		const { output } = await run(
+			sandbox.current,
+			createRun(2, { region: 'east' }, { dryRun: true }),
+		);
+		expect(jsonOf(output)).toEqual([
+			{
+				prompt: 'You are Regional report. Writes the sales report of a region.',
+				parameters: { region: 'east' },
+			},
+		]);
+		expect(sandbox.current.runs.all).toEqual([]);
+	});
+
+	test('that is no object stands under result', async () => {
+		sandbox.with({ dryRun: { status: 200, shape: 'text' } });
+		const { output } = await run(sandbox.current, createRun(1, {}, { dryRun: true }));
+		expect(jsonOf(output)).toEqual([
+			{ result: 'You are Daily briefing. Sums up what happened today. Takes no parameters..' },
+		]);
+	});
+
+	test('starts nothing and is repeated like a read', async () => {
+		sandbox.current.faults.add({ kind: 'reset', method: 'POST' });
+		const { output } = await run(sandbox.current, createRun(1, {}, { dryRun: true }));
+		expect(output).toHaveLength(1);
+		expect(creates(sandbox.current)).toHaveLength(2);
+	});
+});
+
+describe('how a run ends', () => {
+	test('a failed run fails the item with its own error, its ID and its agent', async () => {
+		const { error } = await run(sandbox.current, createRun(5));
+		const { runId } = sandbox.current.runs.all[0]!;
+		expect(error!.message).toBe(
+			`Run ${runId} of agent 5 failed: A tool of the agent gave no answer.`,
+		);
+		expect(error!.context.details).toEqual({ agent_id: 5, run_id: runId, status: 'failed' });
+	});
+
+	test.each([true, false])('a cancelled run fails the item (completed_at: %s)', async (has) => {
+		sandbox.with({ cancelledHasEnd: has });
+		const { error } = await run(
+			sandbox.current,
+			createRun(3, { seconds: 0.1, status: 'cancelled' }),
+		);
+		const { runId } = sandbox.current.runs.all[0]!;
+		expect(error!.message).toBe(`Run ${runId} of agent 3 was cancelled at the service`);
+	});
+
+	test.each(['failed', 'cancelled'])(
+		'a %s run is output where the option says so',
+		async (status) => {
+			const { output } = await run(
+				sandbox.current,
+				createRun(
+					3,
+					{ seconds: 0.1, status, text: 'why' },
+					{ options: { onUnsuccessfulRun: 'output' } },
+				),
+			);
+			expect(jsonOf(output)).toMatchObject([{ agent_id: 3, status }]);
+		},
+	);
+
+	test('the time limit fails the item with the ID of the run, which goes on', async () => {
+		const { error } = await run(
+			sandbox.current,
+			createRun(3, { seconds: 60 }, { options: { timeout: 1 } }),
+		);
+		const { runId } = sandbox.current.runs.all[0]!;
+		expect(error!.message).toBe(`Run ${runId} of agent 3 has not finished within 1 s`);
+		expect(error!.description).toContain("'Get a run'");
+		expect(error!.context.details).toMatchObject({ run_id: runId, status: 'running' });
+	});
+
+	test('the time limit outputs the run as it is where the option says so', async () => {
+		const { output } = await run(
+			sandbox.current,
+			createRun(3, { seconds: 60 }, { options: { timeout: 1, onTimeout: 'output' } }),
+		);
+		expect(jsonOf(output)).toMatchObject([{ agent_id: 3, status: 'running', completed_at: null }]);
+	});
+
+	test.each([0, 60_000])('the status endpoint may say pending (for %d ms)', async (pendingMs) => {
+		sandbox.with({ pendingMs });
+		const { output } = await run(sandbox.current, createRun(3, { seconds: 1 }));
+		expect(jsonOf(output)).toMatchObject([{ status: 'succeeded' }]);
+	});
+});
+
+describe('the output format', () => {
+	const json = { options: { outputFormat: 'json' } };
+
+	test('JSON replaces the text by its value', async () => {
+		const { output } = await run(sandbox.current, createRun(4, { text: 'Why?' }, json));
+		expect(jsonOf(output)).toMatchObject([{ output: { label: 'question', text: 'Why?' } }]);
+	});
+
+	test('text that is no JSON is an error that names the run and keeps the text', async () => {
+		const { output } = await run(
+			sandbox.current,
+			createRun(3, { seconds: 0.1, text: 'no json' }, json),
+			onError('continueRegularOutput'),
+		);
+		const { runId } = sandbox.current.runs.all[0]!;
+		expect(jsonOf(output)).toEqual([
+			{
+				error: `The output of run ${runId} of agent 3 is not JSON`,
+				details: { agent_id: 3, run_id: runId, status: 'succeeded', output: 'no json' },
+			},
+		]);
+	});
+});
+
+describe('Get a run', () => {
+	test('gives the run as it is now', async () => {
+		await run(sandbox.current, createRun(3, { seconds: 60 }, { waitForCompletion: false }));
+		const { runId } = sandbox.current.runs.all[0]!;
+		const { output } = await run(sandbox.current, getRun(3, runId));
+		expect(jsonOf(output)).toMatchObject([
+			{ agent_id: 3, run_id: runId, status: 'pending', completed_at: null },
+		]);
+	});
+
+	test('waits for it, for several items at a time', async () => {
+		const parameters = createRun(3, { seconds: 1 }, { waitForCompletion: false });
+		const { output: created } = await run(sandbox.current, parameters, { items: [{}, {}, {}] });
+		const { output } = await run(
+			sandbox.current,
+			getRun('={{ $json.agent_id }}', '={{ $json.run_id }}', { waitForCompletion: true }),
+			{ items: jsonOf(created) },
+		);
+		expect(jsonOf(output).map(({ run_id }) => run_id)).toEqual(
+			jsonOf(created).map(({ run_id }) => run_id),
+		);
+		expect(jsonOf(output)).toMatchObject([
+			{ output: 'Done.' },
+			{ output: 'Done.' },
+			{ output: 'Done.' },
+		]);
+		expect(creates(sandbox.current)).toHaveLength(3);
+	});
+});

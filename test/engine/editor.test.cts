@@ -1,0 +1,62 @@
+import { searchAgents } from '../../nodes/AgentInvocation/listSearch/searchAgents.ts';
+import { getAgentParameters } from '../../nodes/AgentInvocation/resourceMapping/getAgentParameters.ts';
+import { loadOptionsContext } from './engine.cts';
+import { createRun, useSandbox } from './sandboxed.cts';
+
+const sandbox = useSandbox();
+
+function context(agentId: unknown = 2, apiKey = 'sandbox-key') {
+	return loadOptionsContext({
+		credential: { baseUrl: sandbox.current.baseUrl, apiKey },
+		parameters: createRun(agentId),
+	});
+}
+
+test('the list of agents comes page by page, each with its description', async () => {
+	const first = await searchAgents.call(context());
+	expect(first.results).toHaveLength(100);
+	expect(first.results[1]).toEqual({
+		name: 'Regional report',
+		value: 2,
+		description: 'Writes the sales report of a region',
+	});
+	const second = await searchAgents.call(context(), undefined, first.paginationToken as string);
+	expect(second.results).toHaveLength(30);
+	expect(second.paginationToken).toBeUndefined();
+});
+
+test('a search finds agents on every page, by name, description or ID', async () => {
+	const names = async (filter: string) =>
+		(await searchAgents.call(context(), filter)).results.map(({ name }) => name);
+	expect(await names('REGIONAL')).toEqual(['Regional report']);
+	expect(await names('in archive 127')).toEqual(['Archive agent 127']);
+	expect(await names('129')).toEqual(['Archive agent 129']);
+	expect(await names('no such agent')).toEqual([]);
+});
+
+test("an agent's parameters become fields, required ones marked", async () => {
+	const { fields } = await getAgentParameters.call(context(2));
+	expect(fields).toMatchObject([
+		{
+			id: 'region',
+			displayName: 'region: north, south, east or west',
+			required: true,
+			type: 'string',
+		},
+		{ id: 'quarter', required: false, type: 'string' },
+	]);
+});
+
+test('an agent without parameters has no fields', async () => {
+	expect((await getAgentParameters.call(context(1))).fields).toEqual([]);
+});
+
+test('the list and the fields say what is wrong', async () => {
+	await expect(searchAgents.call(context(2, 'revoked-key'))).rejects.toThrow(
+		'The service does not accept the API key',
+	);
+	await expect(getAgentParameters.call(context(''))).rejects.toThrow("'Agent' is empty");
+	await expect(getAgentParameters.call(context(9_999))).rejects.toThrow(
+		"Agent 9999 is not in the organization's list",
+	);
+});

@@ -1,0 +1,393 @@
+import { createServer, type IncomingHttpHeaders, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+
+import { requestTimeouts } from '../../nodes/AgentInvocation/api/service.ts';
+import type { Fault } from '../../sandbox/faults.cts';
+import {
+	createRun,
+	creates,
+	getRun,
+	jsonOf,
+	listAgents,
+	onError,
+	run,
+	useSandbox,
+} from './sandboxed.cts';
+
+const sandbox = useSandbox();
+afterEach(() => jest.restoreAllMocks());
+
+const UNKNOWN_RUN = '99999999-8888-4777-8666-555555555555';
+const KEY = 'sandbox-key';
+
+describe('an unknown parameter, an unknown agent and a bad key give different, helpful messages', () => {
+	test.each([
+		{
+			what: 'an unknown parameter',
+			parameters: createRun(3, { colour: 'red' }),
+			code: 'unknown_parameter',
+			message: "A parameter's name is not one of agent 3",
+			remedy: "'Using Fields Below'",
+		},
+		{
+			what: 'an unknown value',
+			parameters: createRun(2, { region: 'up' }),
+			code: 'invalid_parameter_value',
+			message: "A parameter's value is not one that agent 2 knows",
+			remedy: "'up' is not an option of parameter 'region'",
+		},
+		{
+			what: 'an unknown agent',
+			parameters: createRun(9_999),
+			code: 'agent_not_found',
+			message: 'The service has no agent 9999 for this organization',
+			remedy: 'not published',
+		},
+		{
+			what: 'an unknown run',
+			parameters: getRun(3, UNKNOWN_RUN),
+			code: 'run_not_found',
+			message: `The service has no run ${UNKNOWN_RUN} of agent 3`,
+			remedy: "'Run ID'",
+		},
+		{
+			what: 'a bad key',
+			parameters: listAgents(),
+			apiKey: 'revoked-key',
+			code: 'invalid_api_key',
+			message: 'The service does not accept the API key',
+			remedy: 'Settings, API Key',
+		},
+		{
+			what: 'a bad agent configuration, whose code is not documented',
+			parameters: createRun(6),
+			code: 'agent_configuration_invalid',
+			message: 'The service rejected the request',
+			remedy: 'The agent has no model.',
+		},
+	])('$what', async ({ parameters, apiKey = KEY, code, message, remedy }) => {
+		const credential = { baseUrl: sandbox.current.baseUrl, apiKey };
+		const { error } = await run(sandbox.current, parameters, { credential });
+		expect(error!.message).toBe(message);
+		expect(error!.description).toContain(remedy);
+		expect(error!.description).toContain(`code: ${code}`);
+		expect(error!.description).toMatch(/request ID: req_[0-9a-f-]{36}/);
+		expect(error!.context.details).toMatchObject({
+			code,
+			request_id: expect.stringMatching(/^req_/) as string,
+		});
+		expect(error!.description).not.toContain(apiKey);
+	});
+
+	test('no key at all, as when a proxy takes the header away', async () => {
+		sandbox.current.faults.add({
+			kind: 'answer',
+			status: 401,
+			body: { error: { code: 'missing_api_key', message: 'No key.', request_id: 'req_1' } },
+		});
+		const { error } = await run(sandbox.current, listAgents());
+		expect(error!.message).toBe('The service received no API key');
+	});
+});
+
+describe('a create that may have started a run is sent once, and the error says that one may exist', () => {
+	const faults: Array<[string, Fault]> = [
+		['a timeout', { kind: 'stall', delayMs: 2_000, carriedOut: true }],
+		['a reset before the request is carried out', { kind: 'reset' }],
+		['a reset after the request is carried out', { kind: 'reset', carriedOut: true }],
+		[
+			'a 500 of the service',
+			{
+				kind: 'answer',
+				status: 500,
+				body: { error: { code: 'internal_error', message: 'Oops', request_id: 'req_1' } },
+			},
+		],
+		['a page of a proxy', { kind: 'html', status: 502, carriedOut: true }],
+		['a truncated answer', { kind: 'truncated', carriedOut: true }],
+		[
+			'an answer without a run ID',
+			{ kind: 'answer', status: 202, body: { status: 'pending' }, carriedOut: true },
+		],
+	];
+
+	test.each(faults)('%s', async (_name, fault) => {
+		jest.replaceProperty(requestTimeouts, 'POST', 500);
+		sandbox.current.faults.add({ method: 'POST', ...fault });
+		const { error } = await run(sandbox.current, createRun(3));
+		expect(creates(sandbox.current)).toHaveLength(1);
+		expect(error!.description).toContain('A run of agent 3 may have been started');
+	});
+
+	test('the option allows another create after a 5xx', async () => {
+		sandbox.current.faults.add({ method: 'POST', kind: 'html', status: 503 });
+		const { output } = await run(
+			sandbox.current,
+			createRun(3, { seconds: 0.1 }, { options: { retryCreateOnServerError: true } }),
+		);
+		expect(output).toHaveLength(1);
+		expect(creates(sandbox.current)).toHaveLength(2);
+	});
+
+	test('a rate limit started nothing, so the create is sent again', async () => {
+		sandbox.current.faults.add({ method: 'POST', kind: 'answer', status: 429 });
+		const { output } = await run(sandbox.current, createRun(3, { seconds: 0.1 }));
+		expect(output).toHaveLength(1);
+		expect(sandbox.current.runs.all).toHaveLength(1);
+	});
+});
+
+describe('every error after a create names the run', () => {
+	const final: Array<[string, Fault]> = [
+		[
+			'the key is revoked',
+			{
+				kind: 'answer',
+				status: 401,
+				body: { error: { code: 'invalid_api_key', message: '', request_id: 'r' } },
+			},
+		],
+		[
+			'the agent vanishes',
+			{
+				kind: 'answer',
+				status: 404,
+				body: { error: { code: 'agent_not_found', message: '', request_id: 'r' } },
+			},
+		],
+		[
+			'the service refuses',
+			{
+				kind: 'answer',
+				status: 403,
+				body: { error: { code: 'forbidden', message: '', request_id: 'r' } },
+			},
+		],
+		['the address redirects', { kind: 'answer', status: 307, headers: { location: '/elsewhere' } }],
+	];
+
+	test.each(final)('%s', async (_name, fault) => {
+		sandbox.current.faults.add({ method: 'GET', times: 100, ...fault });
+		const { error } = await run(sandbox.current, createRun(3));
+		const { runId } = sandbox.current.runs.all[0]!;
+		expect(error!.message).toContain(runId);
+		expect(error!.context.details).toMatchObject({ run_id: runId, agent_id: 3 });
+	});
+
+	test('and so does a continued item', async () => {
+		sandbox.current.faults.add({ method: 'GET', times: 100, ...final[0]![1] });
+		const { output } = await run(sandbox.current, createRun(3), onError('continueRegularOutput'));
+		const { runId } = sandbox.current.runs.all[0]!;
+		expect(jsonOf(output)).toEqual([
+			{
+				error: `The service does not accept the API key (run ${runId})`,
+				details: {
+					code: 'invalid_api_key',
+					http_status: 401,
+					request_id: 'r',
+					agent_id: 3,
+					run_id: runId,
+				},
+			},
+		]);
+	});
+
+	test('when one item ends the node, the error names the runs of the others, and no more are started', async () => {
+		const items = [
+			{ s: 60, status: 'succeeded' },
+			{ s: 0.2, status: 'failed' },
+			...Array<object>(50).fill({ s: 60 }),
+		];
+		const { error } = await run(
+			sandbox.current,
+			createRun(3, '={{ JSON.stringify({ seconds: $json.s, status: $json.status }) }}', {
+				options: { maxConcurrency: 4 },
+			}),
+			{ items: items as never },
+		);
+		const { all } = sandbox.current.runs;
+		expect(all).toHaveLength(4);
+		expect(error!.message).toContain(all[1]!.runId);
+		expect(error!.context.itemIndex).toBe(1);
+		for (const index of [0, 2, 3]) {
+			expect(error!.description).toContain(`item ${index}: run ${all[index]!.runId} of agent 3`);
+		}
+	});
+});
+
+describe('trouble in passing while polling does not fail a healthy run', () => {
+	const faults: Array<[string, Fault]> = [
+		[
+			'500',
+			{
+				kind: 'answer',
+				status: 500,
+				body: { error: { code: 'internal_error', message: '', request_id: '' } },
+			},
+		],
+		['502 with a page', { kind: 'html', status: 502 }],
+		['200 with a page', { kind: 'html', status: 200 }],
+		['404 with a page', { kind: 'html', status: 404 }],
+		['a reset', { kind: 'reset' }],
+		['a truncated body', { kind: 'truncated' }],
+		['an empty body', { kind: 'answer', status: 200, body: '' }],
+		['JSON of another shape', { kind: 'answer', status: 200, body: { hello: 'there' } }],
+		['429', { kind: 'answer', status: 429 }],
+		['429 with seconds', { kind: 'answer', status: 429, headers: { 'retry-after': '1' } }],
+		['a slow answer', { kind: 'delay', delayMs: 1_500 }],
+		['no answer', { kind: 'stall', delayMs: 5_000 }],
+	];
+
+	test.each(faults)('%s', async (_name, fault) => {
+		jest.replaceProperty(requestTimeouts, 'GET', 1_000);
+		sandbox.current.faults.add({ method: 'GET', times: 2, ...fault });
+		const { output } = await run(sandbox.current, createRun(3, { seconds: 0.2 }));
+		expect(jsonOf(output)).toMatchObject([{ status: 'succeeded', output: 'Done.' }]);
+		expect(creates(sandbox.current)).toHaveLength(1);
+	});
+
+	test('nor does a run that the service does not know yet', async () => {
+		sandbox.with({ notFoundMs: 1_500 });
+		const { output } = await run(sandbox.current, createRun(3, { seconds: 0.2 }));
+		expect(jsonOf(output)).toMatchObject([{ status: 'succeeded' }]);
+	});
+
+	test.each(['none', 'seconds', 'date'] as const)(
+		"nor does the service's rate limit (Retry-After: %s)",
+		async (retryAfter) => {
+			for (const body of ['envelope', 'empty'] as const) {
+				sandbox.with({ rateLimit: { requests: 4, windowMs: 1_000, retryAfter, body } });
+				const { output } = await run(sandbox.current, createRun(3, { seconds: 0.2 }), {
+					items: [{}, {}, {}],
+				});
+				expect(jsonOf(output)).toMatchObject(Array(3).fill({ status: 'succeeded' }));
+			}
+			expect(sandbox.current.runs.all).toHaveLength(6);
+		},
+	);
+});
+
+describe('the key stays home', () => {
+	let foreign: Server;
+	let received: IncomingHttpHeaders[];
+	beforeEach(async () => {
+		received = [];
+		foreign = createServer((request, response) => {
+			received.push(request.headers);
+			response.end('{"agents":[],"pagination":{"total":0}}');
+		});
+		await new Promise<void>((resolve) => foreign.listen(0, '127.0.0.1', resolve));
+	});
+	afterEach(() => new Promise((resolve) => foreign.close(resolve)));
+
+	test.each([301, 302, 303, 307, 308])(
+		'a %d to another origin never receives it',
+		async (status) => {
+			const location = `http://127.0.0.1:${(foreign.address() as AddressInfo).port}/agents`;
+			sandbox.current.faults.add({ kind: 'answer', status, headers: { location }, times: 2 });
+			for (const parameters of [listAgents(), createRun(1)]) {
+				const { error } = await run(sandbox.current, parameters);
+				expect(error!.message).toContain('redirects');
+			}
+			expect(received).toEqual([]);
+			expect(sandbox.current.runs.all).toEqual([]);
+		},
+	);
+
+	test('what the service quotes of it is taken out, and it stands nowhere in the execution', async () => {
+		sandbox.current.faults.add({
+			kind: 'answer',
+			status: 401,
+			body: { error: { code: 'invalid_api_key', message: `Unknown key ${KEY}.`, request_id: KEY } },
+		});
+		const { run: execution, error } = await run(sandbox.current, listAgents());
+		expect(error!.description).toContain('Unknown key (API key).');
+		expect(JSON.stringify(execution)).not.toContain(KEY);
+	});
+
+	test.each(['refused', 'lost'])(
+		'nor does it stand in an execution whose connection was %s',
+		async (how) => {
+			const credential = { baseUrl: 'http://127.0.0.1:9/api/v1', apiKey: KEY };
+			sandbox.current.faults.add({ kind: 'reset', times: 9 });
+			const { run: execution, error } = await run(
+				sandbox.current,
+				listAgents(),
+				how === 'refused' ? { credential } : {},
+			);
+			expect(error).toBeDefined();
+			expect(JSON.stringify(execution)).not.toContain(KEY);
+		},
+	);
+});
+
+describe("'Continue (using error output)'", () => {
+	test('sends the failed items to the second output and the others to the first', async () => {
+		const { output, errors } = await run(sandbox.current, createRun('={{ $json.agent }}', '{}'), {
+			items: [{ agent: 1 }, { agent: 5 }, { agent: 'x' }, { agent: 4_711 }, { agent: 7 }],
+			...onError('continueErrorOutput'),
+		});
+		expect(jsonOf(output).map(({ agent_id }) => agent_id)).toEqual([1, 7]);
+		expect(output.map(({ pairedItem }) => pairedItem)).toEqual([{ item: 0 }, { item: 4 }]);
+		expect(errors.map(({ pairedItem }) => pairedItem)).toEqual([
+			{ item: 1 },
+			{ item: 2 },
+			{ item: 3 },
+		]);
+		const runId = sandbox.current.runs.all.find(({ agentId }) => agentId === 5)!.runId;
+		expect(jsonOf(errors)).toMatchObject([
+			{ agent: 5, details: { agent_id: 5, run_id: runId, status: 'failed' } },
+			{ agent: 'x', error: "'Agent' is not a whole number: x" },
+			{ agent: 4_711, details: { code: 'agent_not_found', http_status: 404 } },
+		]);
+	});
+});
+
+describe('texts of others in our messages', () => {
+	test("n8n's own words do not take their place", async () => {
+		const text = 'shopEPERMissions ETIMEDOUT';
+		const { error } = await run(
+			sandbox.current,
+			createRun(3, { seconds: 0, status: 'failed', text }),
+		);
+		expect(error!.message).toContain(`failed: ${text}`);
+	});
+
+	test('they do not become HTML in the editor', async () => {
+		sandbox.current.faults.add({
+			kind: 'answer',
+			status: 400,
+			body: { error: { code: 'x', message: '<img src=x onerror=alert(1)>', request_id: 'r' } },
+		});
+		const { error } = await run(sandbox.current, createRun(1));
+		expect(error!.description).toContain('&lt;img src=x onerror=alert(1)&gt;');
+	});
+});
+
+describe('cancelling', () => {
+	test.each([
+		['while it sleeps', { seconds: 60 }, 700],
+		['while a request is under way', { seconds: 60 }, 400],
+	])(
+		'ends the wait at once (%s) and says which runs go on',
+		async (name, values, cancelAfterMs) => {
+			if (name.includes('request'))
+				sandbox.current.faults.add({ method: 'GET', kind: 'stall', delayMs: 5_000 });
+			const started = Date.now();
+			const { error } = await run(sandbox.current, createRun(3, values), {
+				items: [{}, {}],
+				cancelAfterMs,
+			});
+			expect(Date.now() - started).toBeLessThan(cancelAfterMs + 1_000);
+			expect(error!.message).toContain('canceled');
+			for (const { runId } of sandbox.current.runs.all) expect(error!.description).toContain(runId);
+			expect(sandbox.current.runs.all).toHaveLength(2);
+		},
+	);
+
+	test('during a create says that a run may exist', async () => {
+		sandbox.current.faults.add({ method: 'POST', kind: 'stall', delayMs: 5_000, carriedOut: true });
+		const { error } = await run(sandbox.current, createRun(3), { cancelAfterMs: 400 });
+		expect(error!.description).toContain('A run of agent 3 may have been started');
+	});
+});

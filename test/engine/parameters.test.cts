@@ -1,0 +1,173 @@
+import type { INodeParameters } from 'n8n-workflow';
+
+import { byId, createRun, creates, run, useSandbox } from './sandboxed.cts';
+
+const sandbox = useSandbox();
+const notWaiting = { waitForCompletion: false };
+
+/** The body of the one create that was sent. */
+const sentBindings = () =>
+	(creates(sandbox.current)[0]!.body as { parameter_bindings: unknown }).parameter_bindings;
+
+const schema = [
+	{
+		id: 'region',
+		displayName: 'region',
+		required: true,
+		defaultMatch: false,
+		display: true,
+		type: 'string',
+	},
+	{
+		id: 'quarter',
+		displayName: 'quarter',
+		required: false,
+		defaultMatch: false,
+		display: true,
+		type: 'string',
+	},
+];
+
+function fields(mappingMode: string, value: unknown): INodeParameters {
+	return {
+		resource: 'run',
+		operation: 'create',
+		agentId: byId(2),
+		specifyParameters: 'fields',
+		parameters: { mappingMode, value, matchingColumns: [], schema } as unknown as INodeParameters,
+		...notWaiting,
+	};
+}
+
+test('fields become bindings, empty ones left out', async () => {
+	await run(sandbox.current, fields('defineBelow', { region: '={{ $json.r }}', quarter: '' }), {
+		items: [{ r: 'north' }],
+	});
+	expect(sentBindings()).toEqual([{ name: 'region', value: 'north' }]);
+});
+
+test('automatic mapping takes the fields of the input item that the agent has', async () => {
+	await run(sandbox.current, fields('autoMapInputData', null), {
+		items: [{ region: 'west', quarter: 'Q1', other: 'thing' }],
+	});
+	expect(sentBindings()).toEqual([
+		{ name: 'region', value: 'west' },
+		{ name: 'quarter', value: 'Q1' },
+	]);
+});
+
+test.each([
+	['defineBelow', { region: '={{ $json.nothing }}', quarter: 'Q1' }],
+	['defineBelow', { region: '' }],
+	['autoMapInputData', null],
+])('a required field without a value is refused before any request (%s)', async (mode, value) => {
+	const { error } = await run(sandbox.current, fields(mode, value), { items: [{ quarter: 'Q1' }] });
+	expect(error!.message).toContain("'region'");
+	expect(sandbox.current.requests).toEqual([]);
+});
+
+test('name-value pairs become bindings', async () => {
+	await run(sandbox.current, {
+		...createRun(2),
+		specifyParameters: 'keypair',
+		parameterPairs: {
+			values: [
+				{ name: 'region', value: 'south' },
+				{ name: 'quarter', value: '' },
+				{ name: '', value: '' },
+			],
+		},
+		...notWaiting,
+	});
+	expect(sentBindings()).toEqual([{ name: 'region', value: 'south' }]);
+});
+
+test.each([
+	['an object as text', '{ "seconds": 2.5, "text": "a \\"b\\": c", "status": null }'],
+	[
+		'an array of names and values',
+		'[{"name":"seconds","value":2.5},{"name":"text","value":"a \\"b\\": c"}]',
+	],
+	['an object from an expression', '={{ { seconds: 2.5, text: "a \\"b\\": c", status: "" } }}'],
+])('JSON: %s', async (_name, json) => {
+	await run(sandbox.current, createRun(3, json, notWaiting));
+	expect(sentBindings()).toEqual([
+		{ name: 'seconds', value: '2.5' },
+		{ name: 'text', value: 'a "b": c' },
+	]);
+});
+
+test('numbers and booleans go out as text', async () => {
+	await run(sandbox.current, createRun(3, { seconds: 0, text: false }, notWaiting));
+	expect(sentBindings()).toEqual([
+		{ name: 'seconds', value: '0' },
+		{ name: 'text', value: 'false' },
+	]);
+});
+
+test.each([createRun(1, '{}', notWaiting), fields('defineBelow', null)])(
+	'no parameters: the body says so, since it is required (%#)',
+	async (parameters) => {
+		await run(sandbox.current, { ...parameters, agentId: byId(1), parameters: {} });
+		expect(creates(sandbox.current)[0]!.body).toEqual({ parameter_bindings: null });
+	},
+);
+
+test.each([
+	['no JSON', '{ region: north }', 'not valid JSON'],
+	['nothing', '', 'is empty'],
+	['a number', '42', 'neither an object nor an array'],
+	['an array of other things', '["north"]', 'Entry 0'],
+	['an array with a name missing', '[{"name":"region","value":"x"},{"value":"y"}]', 'Entry 1'],
+	['a nested object', '{"text":{"a":1}}', "parameter 'text' is an object"],
+	['a nested array', '{"text":["a"]}', "parameter 'text' is an array"],
+	[
+		'a name twice in an array',
+		'[{"name":"text","value":"a"},{"name":"text","value":"b"}]',
+		"'text' is given more than once",
+	],
+	[
+		'a name twice in an object',
+		'{"text":"a","seconds":1,"text":"b: \\"text\\": c"}',
+		"'text' is given more than once",
+	],
+])('JSON with %s is refused before any request', async (_name, json, message) => {
+	const { error } = await run(sandbox.current, createRun(3, json, notWaiting));
+	expect(error!.message).toContain(message);
+	expect(error!.description.length).toBeGreaterThan(20);
+	expect(sandbox.current.requests).toEqual([]);
+});
+
+test.each([
+	[
+		'a name twice',
+		[
+			{ name: 'a', value: '1' },
+			{ name: 'a', value: '2' },
+		],
+		"'a' is given more than once",
+	],
+	['a value without a name', [{ name: ' ', value: '1' }], 'name under'],
+	['an object as value', [{ name: 'a', value: '={{ { x: 1 } }}' }], "parameter 'a' is an object"],
+])('pairs with %s are refused before any request', async (_name, values, message) => {
+	const { error } = await run(sandbox.current, {
+		...createRun(3),
+		specifyParameters: 'keypair',
+		parameterPairs: { values },
+	});
+	expect(error!.message).toContain(message);
+	expect(sandbox.current.requests).toEqual([]);
+});
+
+test.each(['reject', 'accept'] as const)(
+	'whether a required parameter may be missing is for the service to say: %s',
+	async (missingRequired) => {
+		sandbox.with({ missingRequired });
+		const { error } = await run(sandbox.current, createRun(2, {}, notWaiting));
+		if (missingRequired === 'accept') expect(error).toBeUndefined();
+		else {
+			expect(error!.description).toContain("Parameter 'region' is required.");
+			expect(error!.description).toContain('missing_parameter');
+		}
+	},
+);
