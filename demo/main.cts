@@ -80,7 +80,8 @@ async function main(): Promise<void> {
 	const execution = await n8n.endOf(await n8n.runManually(EXAMPLE, EXAMPLE_TRIGGER));
 	const results = itemsOf(execution, EXAMPLE_RESULT);
 	console.log(`\nThe workflow ended: ${execution.status}\n`);
-	for (const { region, report } of results) console.log(`  ${String(region)}: ${String(report)}`);
+	for (const { region, report } of results)
+		console.log(`  ${region as string}: ${report as string}`);
 	if (execution.status !== 'success' || results.length === 0) {
 		console.error(execution.data.resultData.error?.message ?? 'The workflow gave no result.');
 		process.exitCode = 1;

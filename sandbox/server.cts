@@ -133,7 +133,8 @@ function endpoints({ settings, runs }: State) {
 		const wrong = findWrong(agent, bindings, settings);
 		if (wrong) return refuse(response, 400, wrong.code, wrong.message);
 
-		if (String(request.query.dry_run) === 'true') {
+		// A boolean once the validator has read it.
+		if ((request.query as { dry_run?: unknown }).dry_run === true) {
 			const { status, shape } = settings.dryRun;
 			const prompt = `You are ${agent.name}. ${agent.description}.`;
 			return void response

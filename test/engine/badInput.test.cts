@@ -1,7 +1,14 @@
+import { backoffRange } from '../../nodes/AgentInvocation/api/retryPolicy.ts';
 import { createRun, getRun, jsonOf, listAgents, onError, run, useSandbox } from './sandboxed.cts';
 
 const sandbox = useSandbox();
+beforeEach(() => void jest.replaceProperty(backoffRange, 'first', 20));
+afterEach(() => jest.restoreAllMocks());
 const RUN = '11111111-2222-4333-8444-555555555555';
+
+// As an expression: what is plainly wrong in the field itself n8n refuses before it runs the node.
+const given = (value: unknown) =>
+	typeof value === 'string' && value.startsWith('=') ? value : `={{ ${JSON.stringify(value)} }}`;
 
 describe('an agent ID is refused before any request when it is', () => {
 	test.each([
@@ -14,7 +21,8 @@ describe('an agent ID is refused before any request when it is', () => {
 		['too long', '99999999999999999999'],
 		['an expression that gives nothing', '={{ $json.nothing }}'],
 		['an object', '={{ { id: 1 } }}'],
-	])('%s', async (_name, agent) => {
+	])('%s', async (_name, value) => {
+		const agent = given(value);
 		for (const parameters of [createRun(agent), getRun(agent, RUN)]) {
 			const { error } = await run(sandbox.current, parameters);
 			expect(error!.message).toMatch(/^'Agent' is (empty|not a whole number)/);
@@ -38,8 +46,8 @@ test.each([
 	['a UUID with dots', RUN.replaceAll('-', '.')],
 	['an expression that gives nothing', '={{ $json.nothing }}'],
 	['a number', '={{ 42 }}'],
-])('a run ID is refused before any request when it is %s', async (_name, runId) => {
-	const { error } = await run(sandbox.current, getRun(1, runId));
+])('a run ID is refused before any request when it is %s', async (_name, value) => {
+	const { error } = await run(sandbox.current, getRun(1, given(value)));
 	expect(error!.message).toMatch(/^'Run ID' is (empty|not a run ID)/);
 	expect(error!.description).toContain("'Create a run'");
 	expect(sandbox.current.requests).toEqual([]);

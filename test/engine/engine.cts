@@ -190,7 +190,7 @@ function credentialsHelper(credential: ICredentialDataDecryptedObject): ICredent
 			);
 			const withKey = {
 				...options,
-				headers: { ...options.headers, ...Object.fromEntries(headers) },
+				headers: { ...options.headers, ...(Object.fromEntries(headers) as IDataObject) },
 			};
 			return Promise.resolve(withKey as IHttpRequestOptions);
 		},

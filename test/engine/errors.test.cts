@@ -1,6 +1,7 @@
 import { createServer, type IncomingHttpHeaders, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
+import { backoffRange } from '../../nodes/AgentInvocation/api/retryPolicy.ts';
 import { requestTimeouts } from '../../nodes/AgentInvocation/api/service.ts';
 import type { Fault } from '../../sandbox/faults.cts';
 import {
@@ -15,6 +16,7 @@ import {
 } from './sandboxed.cts';
 
 const sandbox = useSandbox();
+beforeEach(() => void jest.replaceProperty(backoffRange, 'first', 50));
 afterEach(() => jest.restoreAllMocks());
 
 const UNKNOWN_RUN = '99999999-8888-4777-8666-555555555555';

@@ -54,8 +54,9 @@ export const READ_PATIENCE_MS = 300_000;
 
 /** How many times a request is sent in all where patience is brief. */
 const BRIEF_TRIES = 5;
-const FIRST_BACKOFF_MS = 500;
-const LONGEST_BACKOFF_MS = 60_000;
+
+/** The first and the longest pause between tries, in ms. */
+export const backoffRange = { first: 500, longest: 60_000 };
 
 /**
  * Whether the request that got this answer is to be sent again.
@@ -79,7 +80,7 @@ export function isRetried(answer: Answer, purpose: Purpose, tries: number): bool
 export function backoffMs(answer: Answer, tries: number, dateMs: number, random: number): number {
 	const asked = answer.retryAfter === undefined ? NaN : readRetryAfter(answer.retryAfter, dateMs);
 	if (asked > 0) return asked;
-	const full = Math.min(FIRST_BACKOFF_MS * 2 ** (tries - 1), LONGEST_BACKOFF_MS);
+	const full = Math.min(backoffRange.first * 2 ** (tries - 1), backoffRange.longest);
 	return full * (0.75 + random / 2);
 }
 
