@@ -4,6 +4,7 @@ import { backoffMs, type Purpose } from '../../nodes/AgentInvocation/api/retryPo
 import { sendPatiently } from '../../nodes/AgentInvocation/api/sendPatiently.ts';
 import type { Service } from '../../nodes/AgentInvocation/api/service.ts';
 import { systemClock as clock } from '../../nodes/AgentInvocation/waiting/clock.ts';
+import { Gate } from '../../nodes/AgentInvocation/waiting/gate.ts';
 
 beforeEach(() => jest.useFakeTimers());
 afterEach(() => jest.useRealTimers());
@@ -13,11 +14,12 @@ async function send(kind: Answer['kind'], purpose: Purpose, patienceMs = 60_000)
 	let sent = 0;
 	const service = {
 		baseUrl: '',
+		gate: new Gate(clock),
 		send() {
 			sent++;
 			return Promise.resolve({ kind });
 		},
-	} as Service;
+	} as unknown as Service;
 	const deadline = clock.now() + patienceMs;
 	const sending = sendPatiently(service, createRun(1, []), purpose, { clock, deadline });
 	let ended = false;

@@ -1,5 +1,7 @@
 import type { Answer } from '../../nodes/AgentInvocation/api/answer.ts';
 import type { Service } from '../../nodes/AgentInvocation/api/service.ts';
+import { systemClock } from '../../nodes/AgentInvocation/waiting/clock.ts';
+import { Gate } from '../../nodes/AgentInvocation/waiting/gate.ts';
 import type { Run } from '../../nodes/AgentInvocation/api/types.ts';
 
 export const RUN_ID = '11111111-2222-4333-8444-555555555555';
@@ -22,6 +24,7 @@ export function simulateRun(
 	const createdAt = performance.now();
 	const askedAt: number[] = [];
 	const service = {
+		gate: new Gate(systemClock),
 		baseUrl: 'https://agents.example.com/api/v1',
 		send() {
 			const age = performance.now() - createdAt;

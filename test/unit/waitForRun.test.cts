@@ -1,5 +1,6 @@
 import type { Answer } from '../../nodes/AgentInvocation/api/answer.ts';
 import { systemClock as clock } from '../../nodes/AgentInvocation/waiting/clock.ts';
+import { Durations } from '../../nodes/AgentInvocation/waiting/durations.ts';
 import {
 	waitForRun,
 	type Wait,
@@ -18,6 +19,7 @@ async function wait(
 	{ service }: SimulatedRun,
 	changes: Partial<Wait> = {},
 	signal?: AbortSignal,
+	durations = new Durations(),
 ): Promise<{ end: WaitEnd; ms: number }> {
 	const startedAt = clock.now();
 	const waiting = waitForRun(
@@ -31,7 +33,7 @@ async function wait(
 			pollIntervalMs: 0,
 			...changes,
 		},
-		{ clock, ...(signal && { signal }) },
+		{ clock, durations, ...(signal && { signal }) },
 	);
 	let ended = false;
 	void waiting.finally(() => (ended = true));

@@ -15,6 +15,7 @@ import { isJsonObject, readServiceError, type ServiceError } from './types';
  * - `notTrusted`: the server's certificate was refused, so nothing was sent.
  * - `notSent`: n8n could not send the request (for example without a credential).
  * - `cancelled`: the execution was cancelled while the request was under way.
+ * - `halted`: the request was given up before it was sent, or it only read.
  */
 export type AnswerKind =
 	| 'ok'
@@ -28,7 +29,8 @@ export type AnswerKind =
 	| 'timedOut'
 	| 'notTrusted'
 	| 'notSent'
-	| 'cancelled';
+	| 'cancelled'
+	| 'halted';
 
 export interface Answer<T = unknown> {
 	kind: AnswerKind;

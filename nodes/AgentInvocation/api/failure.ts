@@ -146,6 +146,10 @@ const BY_KIND: Record<Exclude<AnswerKind, 'ok'>, Advice> = {
 		message: 'The execution was canceled during a request to the service',
 		description: 'Nothing more was sent.',
 	}),
+	halted: () => ({
+		message: 'The node ended before this request was sent',
+		description: 'Nothing was started.',
+	}),
 };
 
 // After these, nobody knows whether the service has started a run.
@@ -157,13 +161,17 @@ const MAY_HAVE_STARTED: AnswerKind[] = [
 	'cancelled',
 ];
 
+/** Whether a run may exist after this answer to a create. */
+export function mayHaveStarted({ kind }: Answer): boolean {
+	return MAY_HAVE_STARTED.includes(kind);
+}
+
 /** Says in a user's words what an answer other than `ok` means. */
 export function failureOf(answer: Answer, subject: Subject): Failure {
 	const { kind, status, serviceError, requestId, reason } = answer;
 	const byKind = BY_KIND[kind === 'ok' ? 'foreign' : kind];
 	const known = serviceError && Object.hasOwn(BY_CODE, serviceError.code);
 	const { message, description } = ((known && BY_CODE[serviceError.code]) || byKind)(subject);
-	const mayHaveStarted = subject.startsRun && MAY_HAVE_STARTED.includes(kind);
 
 	return {
 		message: [
@@ -173,7 +181,8 @@ export function failureOf(answer: Answer, subject: Subject): Failure {
 			.filter(Boolean)
 			.join(''),
 		description: [
-			mayHaveStarted &&
+			subject.startsRun &&
+				mayHaveStarted(answer) &&
 				`A run of ${agentOf(subject)} may have been started all the same. The request was not repeated, so that no run starts twice: look at the service whether the run is there before you run this item again.`,
 			description,
 			serviceError?.message && `The service says: ${serviceError.message}`,

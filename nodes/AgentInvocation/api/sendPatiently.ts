@@ -15,7 +15,8 @@ export interface Patience {
 }
 
 /**
- * Sends a request again for as long as its purpose allows (see `retryPolicy.ts`).
+ * Sends a request again for as long as its purpose allows (see `retryPolicy.ts`), each time through
+ * the service's gate.
  *
  * A look at a run ends with one last try at the deadline. Anything else ends as soon as the next try
  * would come after the deadline.
@@ -23,7 +24,7 @@ export interface Patience {
  * The answer to a create that is under way is waited for whatever the signal says: it holds the ID of
  * a run. (When the execution itself is cancelled, n8n's request helper ends the request.)
  *
- * @returns the last answer; its kind is `cancelled` when the signal came while one was under way
+ * @returns the last answer; its kind is `halted` when the signal came first
  */
 export async function sendPatiently<T>(
 	service: Service,
@@ -31,17 +32,28 @@ export async function sendPatiently<T>(
 	purpose: Purpose,
 	{ clock, deadline, signal }: Patience,
 ): Promise<Answer<T>> {
-	const looks = purpose === 'look' || purpose === 'firstLook';
-	const creates = purpose === 'create' || purpose === 'createRetryingServerErrors';
-	for (let tries = 1; ; tries++) {
-		const answer = await orAborted(service.send(request), creates ? undefined : signal);
-		if (answer === undefined) return { kind: 'cancelled' };
-		if (!isRetried(answer, purpose, tries)) return answer;
+	const { gate } = service;
+	const isLook = purpose === 'look' || purpose === 'firstLook';
+	const urgent = purpose === 'create' || purpose === 'createRetryingServerErrors';
+	let answer: Answer<T> | undefined;
 
+	for (let tries = 1; ; tries++) {
+		const verdict = await gate.pass({ urgent, deadline, isLook, ...(signal && { signal }) });
+		if (verdict === 'halted') return { kind: 'halted' };
+		if (verdict === 'late') return answer ?? gate.refusal;
+
+		const sentAt = clock.now();
+		answer = await orAborted(service.send(request), urgent ? undefined : signal);
+		if (answer === undefined) return { kind: 'halted' };
+		gate.learn(answer, sentAt);
 		const left = deadline - clock.now();
+		if (left <= 0 || !isRetried(answer, purpose, tries)) return answer;
+
+		// A rate limit holds up every request, so the gate waits it out.
+		if (answer.kind === 'rateLimited') continue;
 		const pause = backoffMs(answer, tries, clock.date(), Math.random());
-		if (left <= 0 || (pause > left && !looks)) return answer;
+		if (pause > left && !isLook) return answer;
 		await clock.sleep(Math.min(pause, left), signal);
-		if (signal?.aborted) return answer;
+		if (signal?.aborted) return { kind: 'halted' };
 	}
 }

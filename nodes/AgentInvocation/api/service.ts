@@ -1,5 +1,7 @@
 import type { IExecuteFunctions, ILoadOptionsFunctions } from 'n8n-workflow';
 
+import { Gate } from '../waiting/gate';
+import { systemClock } from '../waiting/clock';
 import { readResponse, readThrown, type Answer, type RawResponse } from './answer';
 import { checkCredential } from './credential';
 import type { ServiceRequest } from './endpoints';
@@ -15,6 +17,8 @@ export const requestTimeouts = { GET: 30_000, POST: 120_000 };
 export interface Service {
 	/** From the credential, without a slash at its end. */
 	readonly baseUrl: string;
+	/** What every request passes before it is sent. */
+	readonly gate: Gate;
 	/** Sends a request once. Never throws: what became of it is in the answer. */
 	send<T>(request: ServiceRequest<T>): Promise<Answer<T>>;
 }
@@ -59,7 +63,7 @@ export async function openService(
 		}
 	}
 
-	return succeed({ baseUrl, send });
+	return succeed({ baseUrl, send, gate: new Gate(systemClock) });
 }
 
 async function readCredential(context: IExecuteFunctions | ILoadOptionsFunctions) {

@@ -10,10 +10,13 @@ import { openService, type Service } from '../api/service';
 import { toErrorItem, toItem } from '../output/items';
 import { toNodeError, type StartedRun } from '../output/nodeError';
 import { runBatch } from '../waiting/batch';
+import { Durations } from '../waiting/durations';
 
 /** What an operation works with on one item. */
 export interface Work {
 	service: Service;
+	/** How long runs took in this execution. */
+	durations: Durations;
 	/** Aborted when the operation ends before this item does. */
 	halt: AbortSignal;
 	/** Notes a run as soon as it exists, so that no error can lose it. */
@@ -36,6 +39,7 @@ export async function workThroughItems(
 ): Promise<INodeExecutionData[]> {
 	const cancel = context.getExecutionCancelSignal?.();
 	const service = await openService(context, cancel);
+	const durations = new Durations();
 	const runs = new Map<number, StartedRun>();
 	const noteRun = (run: StartedRun) => void runs.set(run.itemIndex, run);
 
@@ -50,7 +54,7 @@ export async function workThroughItems(
 			if (!service.ok) return service;
 			if (!concurrency.ok) return concurrency;
 			try {
-				return await each(itemIndex, { service: service.value, halt, noteRun });
+				return await each(itemIndex, { service: service.value, durations, halt, noteRun });
 			} catch (thrown) {
 				// An expression that n8n could not evaluate, or a parameter it could not read.
 				return failWithThrown(asError(thrown), runs.get(itemIndex));

@@ -28,24 +28,32 @@ export async function runBatch<T>(
 	each: (index: number, halt: AbortSignal) => Promise<Result<T> | undefined>,
 ): Promise<BatchEnd<T>> {
 	const end: BatchEnd<T> = { results: new Array<Result<T> | undefined>(count) };
-	const halting = new AbortController();
-	const onCancel = () => halting.abort();
-	cancel?.addEventListener('abort', onCancel);
-	if (cancel?.aborted) onCancel();
+	// A signal for each item at work: Node.js warns of one that many listen to.
+	const atWork = new Set<AbortController>();
+	let halted = false;
+	const halt = () => {
+		halted = true;
+		for (const item of atWork) item.abort();
+	};
+	cancel?.addEventListener('abort', halt);
+	if (cancel?.aborted) halt();
 
 	let next = 0;
 	async function work(): Promise<void> {
-		while (next < count && !halting.signal.aborted) {
+		while (next < count && !halted) {
 			const index = next++;
-			const result = await each(index, halting.signal);
+			const item = new AbortController();
+			atWork.add(item);
+			const result = await each(index, item.signal);
+			atWork.delete(item);
 			end.results[index] = result;
 			if (result && !result.ok && stopAtFailure && !end.stoppedBy) {
 				end.stoppedBy = { index, failure: result.failure };
-				halting.abort();
+				halt();
 			}
 		}
 	}
 	await Promise.all(Array.from({ length: Math.min(concurrency, count) }, work));
-	cancel?.removeEventListener('abort', onCancel);
+	cancel?.removeEventListener('abort', halt);
 	return end;
 }

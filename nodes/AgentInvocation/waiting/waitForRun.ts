@@ -5,6 +5,7 @@ import { sendPatiently } from '../api/sendPatiently';
 import type { Service } from '../api/service';
 import { isFinished, type Run } from '../api/types';
 import type { Clock } from './clock';
+import type { Durations } from './durations';
 import { delayBeforeNextLook } from './schedule';
 
 /** How long after its creation a run that the service does not know yet is looked for again, in ms. */
@@ -45,16 +46,22 @@ export type WaitEnd =
 export async function waitForRun(
 	service: Service,
 	wait: Wait,
-	{ clock, signal }: { clock: Clock; signal?: AbortSignal },
+	{ clock, durations, signal }: { clock: Clock; durations: Durations; signal?: AbortSignal },
 ): Promise<WaitEnd> {
 	const deadline = wait.timeoutMs > 0 ? wait.startedAt + wait.timeoutMs : Infinity;
 	const request = getRun(wait.agentId, wait.runId);
 	let lastSeen = wait.lastSeen;
+	if (lastSeen && isFinished(lastSeen)) return { why: 'finished', run: lastSeen };
 
 	for (;;) {
 		if (lastSeen !== undefined) {
 			const now = clock.now();
-			const delay = delayBeforeNextLook(now - wait.startedAt, wait.pollIntervalMs);
+			const expectedMs = durations.expect(wait.agentId);
+			const delay = delayBeforeNextLook({
+				waitedMs: now - wait.startedAt,
+				pollIntervalMs: wait.pollIntervalMs,
+				...(expectedMs !== undefined && { expectedMs }),
+			});
 			await clock.sleep(Math.min(delay, deadline - now), signal);
 			if (signal?.aborted) return { why: 'halted' };
 		}
@@ -65,7 +72,10 @@ export async function waitForRun(
 		if (signal?.aborted || answer.kind === 'cancelled') return { why: 'halted' };
 		if (answer.kind === 'ok' && answer.body) {
 			lastSeen = answer.body;
-			if (isFinished(lastSeen)) return { why: 'finished', run: lastSeen };
+			if (isFinished(lastSeen)) {
+				durations.learn(wait.agentId, lastSeen);
+				return { why: 'finished', run: lastSeen };
+			}
 			if (timeIsUp) return { why: 'timeLimit', lastSeen };
 			continue;
 		}

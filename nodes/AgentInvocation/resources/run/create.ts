@@ -5,19 +5,21 @@ import type {
 	INodeProperties,
 } from 'n8n-workflow';
 
-import { createRun, dryRun } from '../../api/endpoints';
+import { dryRun } from '../../api/endpoints';
 import { failureOf, succeed, type Result } from '../../api/failure';
 import { readAgentId } from '../../api/ids';
 import { READ_PATIENCE_MS } from '../../api/retryPolicy';
 import { sendPatiently } from '../../api/sendPatiently';
 import { isJsonObject, type ParameterBinding } from '../../api/types';
 import { systemClock as clock } from '../../waiting/clock';
+import { RunMemory } from '../../waiting/runMemory';
 import { waitForRun } from '../../waiting/waitForRun';
 import { agentField } from '../agentField';
 import { readNumber } from '../readNumber';
 import { workThroughItems, type Work } from '../workThroughItems';
 import { readBindings } from './parameters';
 import { endOfWait } from './runEnd';
+import { startRun } from './startRun';
 import { readWaitOptions, waitOptionFields, whileWaiting } from './waitOptions';
 
 const DEFAULT_CONCURRENCY = 10;
@@ -157,10 +159,14 @@ export const createFields: INodeProperties[] = [
 
 /** Starts a run for each input item and, unless told otherwise, waits for it. */
 export async function create(this: IExecuteFunctions): Promise<INodeExecutionData[]> {
-	return await workThroughItems(this, readConcurrency(this), async (itemIndex, work) => {
-		const json = await createForItem(this, itemIndex, work);
+	const memory = new RunMemory(this);
+	const items = await workThroughItems(this, readConcurrency(this), async (itemIndex, work) => {
+		const json = await createForItem(this, itemIndex, memory, work);
 		return json?.ok ? succeed([json.value]) : json;
 	});
+	// With Retry On Fail, n8n takes an output that begins with `error` for a failed try.
+	if (!items.some(({ json }) => 'error' in json)) memory.clear();
+	return items;
 }
 
 function readConcurrency(context: IExecuteFunctions): Result<number> {
@@ -175,6 +181,7 @@ function readConcurrency(context: IExecuteFunctions): Result<number> {
 async function createForItem(
 	context: IExecuteFunctions,
 	itemIndex: number,
+	memory: RunMemory,
 	work: Work,
 ): Promise<Result<IDataObject> | undefined> {
 	const agent = readAgentId(
@@ -189,7 +196,8 @@ async function createForItem(
 		return await compileOnly(agent.value, bindings.value, work);
 	}
 
-	const { service, halt } = work;
+	const { service, durations, halt } = work;
+	const { timeoutMs, pollIntervalMs, onUnsuccessfulRun } = options.value;
 	const agentId = agent.value;
 	const waits = context.getNodeParameter('waitForCompletion', itemIndex, true) === true;
 	const { retryCreateOnServerError } = context.getNodeParameter(
@@ -197,27 +205,35 @@ async function createForItem(
 		itemIndex,
 		{},
 	) as IDataObject;
-	const patienceMs = waits ? options.value.timeoutMs || Infinity : READ_PATIENCE_MS;
-	const answer = await sendPatiently(
-		service,
-		createRun(agentId, bindings.value),
-		retryCreateOnServerError === true ? 'createRetryingServerErrors' : 'create',
-		{ clock, deadline: clock.now() + patienceMs, signal: halt },
+	const run = await startRun(
+		{
+			itemIndex,
+			agentId,
+			bindings: bindings.value,
+			retryOnServerError: retryCreateOnServerError === true,
+			waits,
+			acceptsUnsuccessful: onUnsuccessfulRun === 'output',
+		},
+		memory,
+		work,
+		{
+			clock,
+			deadline: clock.now() + (waits ? timeoutMs || Infinity : READ_PATIENCE_MS),
+			signal: halt,
+		},
 	);
-	if (answer.kind !== 'ok' || !answer.body) {
-		const failure = failureOf(answer, { agentId, startsRun: true, baseUrl: service.baseUrl });
-		return { ok: false, failure };
-	}
+	if (!run?.ok) return run;
+	if (!waits) return succeed({ agent_id: agentId, ...run.value });
 
-	const created = answer.body;
-	const runId = created.run_id;
-	work.noteRun({ itemIndex, agentId, runId });
-	if (!waits) return succeed({ agent_id: agentId, ...created });
-
-	const { timeoutMs, pollIntervalMs } = options.value;
-	const startedAt = clock.now();
-	const wait = { agentId, runId, lastSeen: created, startedAt, timeoutMs, pollIntervalMs };
-	const end = await waitForRun(service, wait, { clock, signal: halt });
+	const wait = {
+		agentId,
+		runId: run.value.run_id,
+		lastSeen: run.value,
+		startedAt: clock.now(),
+		timeoutMs,
+		pollIntervalMs,
+	};
+	const end = await waitForRun(service, wait, { clock, durations, signal: halt });
 	return endOfWait(end, wait, options.value, service);
 }
 

@@ -63,7 +63,7 @@ export async function get(this: IExecuteFunctions): Promise<INodeExecutionData[]
 async function getForItem(
 	context: IExecuteFunctions,
 	itemIndex: number,
-	{ service, halt, noteRun }: Work,
+	{ service, durations, halt, noteRun }: Work,
 ): Promise<Result<IDataObject> | undefined> {
 	const agent = readAgentId(
 		context.getNodeParameter('agentId', itemIndex, '', { extractValue: true }),
@@ -79,7 +79,7 @@ async function getForItem(
 		noteRun({ itemIndex, ...subject });
 		const { timeoutMs, pollIntervalMs } = options.value;
 		const wait = { ...subject, startedAt: clock.now(), timeoutMs, pollIntervalMs };
-		const end = await waitForRun(service, wait, { clock, signal: halt });
+		const end = await waitForRun(service, wait, { clock, durations, signal: halt });
 		return endOfWait(end, wait, options.value, service);
 	}
 
