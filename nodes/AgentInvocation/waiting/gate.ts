@@ -106,8 +106,7 @@ export class Gate {
 			return;
 		}
 
-		const { body: _body, ...refusal } = answer;
-		this.refusal = refusal;
+		this.refusal = { ...answer, body: undefined };
 		// Requests that were under way when the pause began say nothing new about the rate.
 		if (sentAt >= this.pausedAt) {
 			this.pausedAt = now;
