@@ -183,7 +183,7 @@ export function failureOf(answer: Answer, subject: Subject): Failure {
 		description: [
 			subject.startsRun &&
 				mayHaveStarted(answer) &&
-				`A run of ${agentOf(subject)} may have been started all the same. The request was not repeated, so that no run starts twice: look at the service whether the run is there before you run this item again.`,
+				`A run of ${agentOf(subject)} may have been started all the same. Look at the service whether the run is there before you run this item again.`,
 			description,
 			serviceError?.message && `The service says: ${serviceError.message}`,
 			reason && `Reason: ${reason}`,
