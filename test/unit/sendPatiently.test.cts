@@ -5,6 +5,7 @@ import { sendPatiently } from '../../nodes/AgentInvocation/api/sendPatiently.ts'
 import type { Service } from '../../nodes/AgentInvocation/api/service.ts';
 import { systemClock as clock } from '../../nodes/AgentInvocation/waiting/clock.ts';
 import { Gate } from '../../nodes/AgentInvocation/waiting/gate.ts';
+import { settle } from './virtualTime.cts';
 
 beforeEach(() => jest.useFakeTimers());
 afterEach(() => jest.useRealTimers());
@@ -22,10 +23,7 @@ async function send(kind: Answer['kind'], purpose: Purpose, patienceMs = 60_000)
 	} as unknown as Service;
 	const deadline = clock.now() + patienceMs;
 	const sending = sendPatiently(service, createRun(1, []), purpose, { clock, deadline });
-	let ended = false;
-	void sending.finally(() => (ended = true));
-	while (!ended) await jest.advanceTimersToNextTimerAsync();
-	return { answer: await sending, sent };
+	return { answer: await settle(sending), sent };
 }
 
 describe('a create is sent again only when the first surely started nothing', () => {

@@ -7,6 +7,7 @@ import {
 	type WaitEnd,
 } from '../../nodes/AgentInvocation/waiting/waitForRun.ts';
 import { RUN_ID, simulateRun, type SimulatedRun } from './simulatedRun.cts';
+import { settle } from './virtualTime.cts';
 
 const SECOND = 1_000;
 const HOUR = 3_600 * SECOND;
@@ -35,10 +36,8 @@ async function wait(
 		},
 		{ clock, durations, ...(signal && { signal }) },
 	);
-	let ended = false;
-	void waiting.finally(() => (ended = true));
-	while (!ended) await jest.advanceTimersToNextTimerAsync();
-	return { end: await waiting, ms: clock.now() - startedAt };
+	const end = await settle(waiting);
+	return { end, ms: clock.now() - startedAt };
 }
 
 const answer = (kind: Answer['kind'], more: Partial<Answer> = {}): Answer => ({ kind, ...more });

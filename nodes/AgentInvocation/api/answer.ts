@@ -1,3 +1,4 @@
+import { asText } from './failure';
 import { isJsonObject, readServiceError, type ServiceError } from './types';
 
 /**
@@ -119,7 +120,7 @@ const NOT_SENT = /^ERR_(INVALID|UNESCAPED|BAD_OPTION)/;
 export function readThrown(thrown: unknown, cancelled: boolean): Answer<never> {
 	const chain = causes(thrown);
 	const codes = chain.map((error) => error.code).filter((code) => typeof code === 'string');
-	const reason = String(chain[chain.length - 1]?.message ?? thrown);
+	const reason = asText(chain[chain.length - 1]?.message ?? thrown);
 	const has = (test: (code: string) => boolean) => codes.some(test);
 
 	if (cancelled) return { kind: 'cancelled' };

@@ -14,12 +14,20 @@ export interface ServiceCredential {
 export function checkCredential(data: Record<string, unknown>): Result<ServiceCredential> {
 	const baseUrl = typeof data.baseUrl === 'string' ? data.baseUrl.trim() : '';
 	const apiKey = typeof data.apiKey === 'string' ? data.apiKey : '';
-	const wrong = wrongBaseUrl(baseUrl) ?? wrongApiKey(apiKey);
-	if (wrong !== undefined) {
+	const wrongAddress = wrongBaseUrl(baseUrl);
+	if (wrongAddress !== undefined) {
 		return fail({
-			message: wrong,
+			message: wrongAddress,
 			description:
 				"Open this node's credential and correct it. A base URL looks like https://agents.example.com/api/v1.",
+		});
+	}
+	const wrongKey = wrongApiKey(apiKey);
+	if (wrongKey !== undefined) {
+		return fail({
+			message: wrongKey,
+			description:
+				"Open this node's credential and paste the key again, as the service showed it to the admin who created it.",
 		});
 	}
 	return succeed({ baseUrl: baseUrl.replace(/\/+$/, ''), apiKey });

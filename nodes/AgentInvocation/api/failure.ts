@@ -42,7 +42,16 @@ export function fail(failure: {
 
 /** What was thrown, as an error. */
 export function asError(thrown: unknown): Error {
-	return thrown instanceof Error ? thrown : new Error(String(thrown));
+	return thrown instanceof Error ? thrown : new Error(asText(thrown));
+}
+
+/** Any value as a text for a message. Objects are not turned into text by their own means: some have none. */
+export function asText(value: unknown): string {
+	if (typeof value === 'string') return value;
+	if (typeof value === 'object' && value !== null) {
+		return Array.isArray(value) ? 'an array' : 'an object';
+	}
+	return typeof value === 'function' ? 'a function' : String(value);
 }
 
 /** What a request was about, as far as it is known. */

@@ -1,4 +1,4 @@
-import { fail, succeed, type Result } from './failure';
+import { asText, fail, succeed, type Result } from './failure';
 import { isRunId } from './types';
 
 /** Reads an agent ID: a whole number (interface document, section 4.2). Nothing else may enter a path. */
@@ -16,7 +16,7 @@ export function readAgentId(value: unknown): Result<number> {
 
 /** Reads a run ID: a UUID (interface document, section 2). */
 export function readRunId(value: unknown): Result<string> {
-	const text = typeof value === 'string' ? value.trim() : value === undefined ? '' : String(value);
+	const text = typeof value === 'string' ? value.trim() : value === undefined ? '' : asText(value);
 	if (isRunId(text)) return succeed(text);
 	return fail({
 		message: text === '' ? "'Run ID' is empty" : `'Run ID' is not a run ID: ${shorten(text)}`,

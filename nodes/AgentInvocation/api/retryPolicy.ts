@@ -52,6 +52,9 @@ const RETRIED: Record<Purpose, Partial<Record<AnswerKind, Patience>>> = {
 /** For how long a request that no wait's time limit bounds may be repeated, in ms. */
 export const READ_PATIENCE_MS = 300_000;
 
+/** The same for a request that a person waits for in the editor, in ms. */
+export const EDITOR_PATIENCE_MS = 10_000;
+
 /** How many times a request is sent in all where patience is brief. */
 const BRIEF_TRIES = 5;
 

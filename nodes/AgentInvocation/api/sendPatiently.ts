@@ -10,6 +10,8 @@ export interface Patience {
 	clock: Clock;
 	/** By `clock.now()`; Infinity for no limit. */
 	deadline: number;
+	/** Whether there is one last try at the deadline, come what may. */
+	triesAtDeadline?: boolean;
 	/** Ends the patience: nothing more is sent, and the answer to a read or a look is not waited for. */
 	signal?: AbortSignal;
 }
@@ -18,8 +20,7 @@ export interface Patience {
  * Sends a request again for as long as its purpose allows (see `retryPolicy.ts`), each time through
  * the service's gate.
  *
- * A look at a run ends with one last try at the deadline. Anything else ends as soon as the next try
- * would come after the deadline.
+ * It ends as soon as the next try would come after the deadline, or with one last try at it.
  *
  * The answer to a create that is under way is waited for whatever the signal says: it holds the ID of
  * a run. (When the execution itself is cancelled, n8n's request helper ends the request.)
@@ -30,15 +31,19 @@ export async function sendPatiently<T>(
 	service: Service,
 	request: ServiceRequest<T>,
 	purpose: Purpose,
-	{ clock, deadline, signal }: Patience,
+	{ clock, deadline, triesAtDeadline = false, signal }: Patience,
 ): Promise<Answer<T>> {
 	const { gate } = service;
-	const isLook = purpose === 'look' || purpose === 'firstLook';
 	const urgent = purpose === 'create' || purpose === 'createRetryingServerErrors';
 	let answer: Answer<T> | undefined;
 
 	for (let tries = 1; ; tries++) {
-		const verdict = await gate.pass({ urgent, deadline, isLook, ...(signal && { signal }) });
+		const verdict = await gate.pass({
+			urgent,
+			deadline,
+			passesAtDeadline: triesAtDeadline,
+			...(signal && { signal }),
+		});
 		if (verdict === 'halted') return { kind: 'halted' };
 		if (verdict === 'late') return answer ?? gate.refusal;
 
@@ -52,7 +57,7 @@ export async function sendPatiently<T>(
 		// A rate limit holds up every request, so the gate waits it out.
 		if (answer.kind === 'rateLimited') continue;
 		const pause = backoffMs(answer, tries, clock.date(), Math.random());
-		if (pause > left && !isLook) return answer;
+		if (pause > left && !triesAtDeadline) return answer;
 		await clock.sleep(Math.min(pause, left), signal);
 		if (signal?.aborted) return { kind: 'halted' };
 	}

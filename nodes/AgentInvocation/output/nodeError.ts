@@ -24,7 +24,7 @@ const RUNS_NAMED = 50;
  * @param otherRuns runs that other items started and whose results this error keeps from the workflow
  */
 export function toNodeError(
-	context: IExecuteFunctions | ILoadOptionsFunctions,
+	context: IExecuteFunctions,
 	failure: Failure,
 	itemIndex?: number,
 	otherRuns: StartedRun[] = [],
@@ -43,12 +43,34 @@ export function toNodeError(
 					{ ...options, httpCode: String(details.http_status) },
 				);
 
-	// n8n's classes put a text of their own in place of a message that holds the name of a system
-	// error anywhere, even inside a word, and drop a description that equals the message.
-	error.message = message;
-	error.description = description;
 	if (Object.keys(details).length > 0) error.context.details = { ...details };
 	if (otherRuns.length > 0) error.context.runs = otherRuns.map((run) => ({ ...run }));
+	return inOurWords(error, message, description);
+}
+
+/**
+ * Makes n8n's error of a failure that the editor met. Always a `NodeApiError`: the editor gets the
+ * descriptions of no other errors.
+ */
+export function toEditorError(
+	context: ILoadOptionsFunctions,
+	{ message, description, details }: Failure,
+): NodeApiError {
+	const httpCode =
+		details.http_status === undefined ? {} : { httpCode: String(details.http_status) };
+	const error = new NodeApiError(context.getNode(), {}, { message, description, ...httpCode });
+	return inOurWords(error, message, description);
+}
+
+// n8n's classes put a text of their own in place of a message that holds the name of a system error
+// anywhere, even inside a word, and drop a description that equals the message.
+function inOurWords<E extends NodeApiError | NodeOperationError>(
+	error: E,
+	message: string,
+	description: string,
+): E {
+	error.message = message;
+	error.description = description;
 	return error;
 }
 

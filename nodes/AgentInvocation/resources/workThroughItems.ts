@@ -7,20 +7,33 @@ import {
 
 import { asError, fail, type Failure, type Result } from '../api/failure';
 import { openService, type Service } from '../api/service';
+import { isTool } from '../host';
 import { toErrorItem, toItem } from '../output/items';
 import { toNodeError, type StartedRun } from '../output/nodeError';
+import { parkItems, type ItemWait } from '../parking/parkItems';
 import { runBatch } from '../waiting/batch';
+import { systemClock } from '../waiting/clock';
 import { Durations } from '../waiting/durations';
+import { ParkingLot } from '../waiting/parkingLot';
 
 /** What an operation works with on one item. */
 export interface Work {
 	service: Service;
 	/** How long runs took in this execution. */
 	durations: Durations;
+	/** Where a run's wait may be parked. */
+	parkingLot: ParkingLot<ItemWait>;
 	/** Aborted when the operation ends before this item does. */
 	halt: AbortSignal;
 	/** Notes a run as soon as it exists, so that no error can lose it. */
 	noteRun(run: StartedRun): void;
+}
+
+/** What has become of a node's items. */
+export interface Worked {
+	items: INodeExecutionData[];
+	/** Whether these only show where the runs stand, and n8n puts the results in their place. */
+	isParked: boolean;
 }
 
 /**
@@ -36,33 +49,58 @@ export async function workThroughItems(
 	context: IExecuteFunctions,
 	concurrency: Result<number>,
 	each: (itemIndex: number, work: Work) => Promise<Result<IDataObject[]> | undefined>,
-): Promise<INodeExecutionData[]> {
+): Promise<Worked> {
+	const startedOn = systemClock.date();
 	const cancel = context.getExecutionCancelSignal?.();
 	const service = await openService(context, cancel);
+	// A model gets no more than the message of an error that is thrown, and from some hosts nothing.
+	const continues = context.continueOnFail() || isTool(context);
 	const durations = new Durations();
 	const runs = new Map<number, StartedRun>();
 	const noteRun = (run: StartedRun) => void runs.set(run.itemIndex, run);
+	const startedRuns = () => [...runs.values()].sort((a, b) => a.itemIndex - b.itemIndex);
+	const count = context.getInputData().length;
+	const results = new Array<Result<IDataObject[]> | undefined>(count);
+	let whileParked: INodeExecutionData[] | undefined;
+	const parkingLot = new ParkingLot<ItemWait>(systemClock, count, async (offers) => {
+		whileParked = await parkItems(context, {
+			startedOn,
+			offers,
+			results,
+			runs: startedRuns(),
+		});
+		return whileParked !== undefined;
+	});
+
+	async function workOn(itemIndex: number, halt: AbortSignal) {
+		if (!service.ok) return service;
+		if (!concurrency.ok) return concurrency;
+		try {
+			const work = { service: service.value, durations, parkingLot, halt, noteRun };
+			return await each(itemIndex, work);
+		} catch (thrown) {
+			// An expression that n8n could not evaluate, or a parameter it could not read.
+			return failWithThrown(asError(thrown), runs.get(itemIndex));
+		}
+	}
 
 	const end = await runBatch<IDataObject[]>(
 		{
-			count: context.getInputData().length,
+			count,
 			concurrency: concurrency.ok ? concurrency.value : 1,
-			stopAtFailure: !context.continueOnFail(),
+			stopAtFailure: !continues,
 			...(cancel && { cancel }),
 		},
 		async (itemIndex, halt) => {
-			if (!service.ok) return service;
-			if (!concurrency.ok) return concurrency;
-			try {
-				return await each(itemIndex, { service: service.value, durations, halt, noteRun });
-			} catch (thrown) {
-				// An expression that n8n could not evaluate, or a parameter it could not read.
-				return failWithThrown(asError(thrown), runs.get(itemIndex));
-			}
+			const result = await workOn(itemIndex, halt);
+			results[itemIndex] = result;
+			// After a failure that stops the node, nothing is to be parked any more.
+			if (result && (result.ok || continues)) parkingLot.leave();
+			return result;
 		},
 	);
 
-	const started = [...runs.values()].sort((a, b) => a.itemIndex - b.itemIndex);
+	const started = startedRuns();
 	if (cancel?.aborted) throw cancelledError(context, started, end.results);
 	if (end.stoppedBy) {
 		const { index, failure } = end.stoppedBy;
@@ -70,13 +108,15 @@ export async function workThroughItems(
 		throw toNodeError(context, failure, index, others);
 	}
 
+	if (whileParked) return { items: whileParked, isParked: true };
+
 	const items: INodeExecutionData[] = [];
 	for (const [itemIndex, result] of end.results.entries()) {
 		if (!result) continue;
 		if (result.ok) items.push(...result.value.map((json) => toItem(json, itemIndex)));
 		else items.push(await toErrorItem(context, result.failure, itemIndex));
 	}
-	return items;
+	return { items, isParked: false };
 }
 
 function failWithThrown(error: Error & { description?: unknown }, run?: StartedRun): Result<never> {

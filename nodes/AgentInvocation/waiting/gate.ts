@@ -24,9 +24,10 @@ const CATCH_UP_MS = 50;
 export interface Passage {
 	/** Creates go before looks, so that runs start early. */
 	urgent: boolean;
-	/** By the clock. A look passes then, come what may; anything else is too late. */
+	/** By the clock. */
 	deadline: number;
-	isLook: boolean;
+	/** Whether it passes then, come what may, or is too late. */
+	passesAtDeadline: boolean;
 	signal?: AbortSignal;
 }
 
@@ -155,9 +156,10 @@ export class Gate {
 	/** Settles those whose deadline has come, or comes before the pause ends; tells whether any. */
 	private settleOverdue(now: number): boolean {
 		const overdue = this.queue.filter(
-			({ deadline, isLook }) => deadline <= now || (!isLook && deadline < this.pausedUntil),
+			({ deadline, passesAtDeadline }) =>
+				deadline <= now || (!passesAtDeadline && deadline < this.pausedUntil),
 		);
-		for (const waiter of overdue) waiter.settle(waiter.isLook ? 'pass' : 'late');
+		for (const waiter of overdue) waiter.settle(waiter.passesAtDeadline ? 'pass' : 'late');
 		return overdue.length > 0;
 	}
 

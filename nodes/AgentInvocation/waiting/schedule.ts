@@ -4,6 +4,11 @@ export const FIRST_LOOK_MS = 300;
 export const SHORTEST_DELAY_MS = 1_000;
 /** The longest automatic delay between two looks, in ms. */
 export const LONGEST_DELAY_MS = 600_000;
+/**
+ * The shortest delay for which an execution is parked, in ms. n8n's Wait node sleeps through anything
+ * shorter in memory, since n8n looks for executions to resume once a minute.
+ */
+export const SHORTEST_PARKED_DELAY_MS = 65_000;
 /** How long after its expected end a run is looked at, in ms. */
 const AFTER_EXPECTED_END_MS = 50;
 

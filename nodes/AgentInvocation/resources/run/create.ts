@@ -1,5 +1,6 @@
 import type {
 	IDataObject,
+	IDisplayOptions,
 	IExecuteFunctions,
 	INodeExecutionData,
 	INodeProperties,
@@ -13,19 +14,50 @@ import { sendPatiently } from '../../api/sendPatiently';
 import { isJsonObject, type ParameterBinding } from '../../api/types';
 import { systemClock as clock } from '../../waiting/clock';
 import { RunMemory } from '../../waiting/runMemory';
-import { waitForRun } from '../../waiting/waitForRun';
 import { agentField } from '../agentField';
 import { readNumber } from '../readNumber';
 import { workThroughItems, type Work } from '../workThroughItems';
 import { readBindings } from './parameters';
-import { endOfWait } from './runEnd';
 import { startRun } from './startRun';
+import { waitForItem } from './waitForItem';
 import { readWaitOptions, waitOptionFields, whileWaiting } from './waitOptions';
 
 const DEFAULT_CONCURRENCY = 10;
 const LARGEST_CONCURRENCY = 1_000;
 
+const NOTHING_MAPPED = { mappingMode: 'defineBelow', value: null };
+
 const displayOptions = { show: { resource: ['run'], operation: ['create'] } };
+
+function whenSpecified(...how: string[]) {
+	return { show: { ...displayOptions.show, specifyParameters: how } };
+}
+
+/**
+ * Keeps what was entered one way while another is chosen, and says so. The editor drops the value of a
+ * parameter that is shown no more, unless a notice of the same name is; and n8n one that no property
+ * holds, whatever its conditions on its own value. Those begin with a slash: n8n 1 takes them for a circle
+ * without one.
+ */
+function kept(
+	name: string,
+	whenEmpty: INodeProperties['default'],
+	notice: string,
+	others: string[],
+	hasValue: IDisplayOptions = {},
+): INodeProperties[] {
+	// A model is asked for every `$fromAI` that a tool has stored, so a tool keeps none that is not sent.
+	const show = { ...whenSpecified(...others).show, '@tool': [false] };
+	const property = { displayName: notice, name, default: whenEmpty };
+	return [
+		{ ...property, type: 'hidden', displayOptions: { show } },
+		{
+			...property,
+			type: 'notice',
+			displayOptions: { ...hasValue, show: { ...show, ...hasValue.show } },
+		},
+	];
+}
 
 export const createFields: INodeProperties[] = [
 	{ ...agentField, displayOptions },
@@ -59,7 +91,7 @@ export const createFields: INodeProperties[] = [
 		name: 'parameters',
 		type: 'resourceMapper',
 		noDataExpression: true,
-		default: { mappingMode: 'defineBelow', value: null },
+		default: NOTHING_MAPPED,
 		typeOptions: {
 			loadOptionsDependsOn: ['agentId.value'],
 			resourceMapper: {
@@ -68,10 +100,11 @@ export const createFields: INodeProperties[] = [
 				fieldWords: { singular: 'parameter', plural: 'parameters' },
 				addAllFields: true,
 				supportAutoMap: true,
-				noFieldsError: 'This agent has no parameters. Nothing needs to be filled in.',
+				hideNoDataError: true,
 			},
 		},
-		displayOptions: { show: { ...displayOptions.show, specifyParameters: ['fields'] } },
+		// There are none before an agent is chosen.
+		displayOptions: { ...whenSpecified('fields'), hide: { agentId: [''] } },
 	},
 	{
 		displayName: 'Parameters',
@@ -102,7 +135,7 @@ export const createFields: INodeProperties[] = [
 				],
 			},
 		],
-		displayOptions: { show: { ...displayOptions.show, specifyParameters: ['keypair'] } },
+		displayOptions: whenSpecified('keypair'),
 	},
 	{
 		displayName: 'Parameters (JSON)',
@@ -110,8 +143,31 @@ export const createFields: INodeProperties[] = [
 		type: 'json',
 		default: '{}',
 		description: 'An object of names and values, or an array of objects with name and value',
-		displayOptions: { show: { ...displayOptions.show, specifyParameters: ['json'] } },
+		displayOptions: whenSpecified('json'),
 	},
+	...kept(
+		'parameters',
+		NOTHING_MAPPED,
+		"The names are the agent's own, as 'Using Fields Below' shows them. What is entered there is kept, but not sent.",
+		['keypair', 'json'],
+	),
+	...kept(
+		'parameterPairs',
+		{},
+		"What is entered under 'Using Name-Value Pairs' is kept, but not sent.",
+		['fields', 'json'],
+		{ show: { '/parameterPairs.values': [{ _cnd: { exists: true } }] } },
+	),
+	...kept(
+		'parametersJson',
+		'{}',
+		"What is entered under 'Using JSON' is kept, but not sent.",
+		['fields', 'keypair'],
+		{
+			show: { '/parametersJson': [{ _cnd: { exists: true } }] },
+			hide: { '/parametersJson': ['{}'] },
+		},
+	),
 	{
 		displayName: 'Dry Run',
 		name: 'dryRun',
@@ -160,12 +216,13 @@ export const createFields: INodeProperties[] = [
 /** Starts a run for each input item and, unless told otherwise, waits for it. */
 export async function create(this: IExecuteFunctions): Promise<INodeExecutionData[]> {
 	const memory = new RunMemory(this);
-	const items = await workThroughItems(this, readConcurrency(this), async (itemIndex, work) => {
+	const concurrency = readConcurrency(this);
+	const { items, isParked } = await workThroughItems(this, concurrency, async (itemIndex, work) => {
 		const json = await createForItem(this, itemIndex, memory, work);
 		return json?.ok ? succeed([json.value]) : json;
 	});
 	// With Retry On Fail, n8n takes an output that begins with `error` for a failed try.
-	if (!items.some(({ json }) => 'error' in json)) memory.clear();
+	if (!isParked && !items.some(({ json }) => 'error' in json)) memory.clear();
 	return items;
 }
 
@@ -196,7 +253,6 @@ async function createForItem(
 		return await compileOnly(agent.value, bindings.value, work);
 	}
 
-	const { service, durations, halt } = work;
 	const { timeoutMs, pollIntervalMs, onUnsuccessfulRun } = options.value;
 	const agentId = agent.value;
 	const waits = context.getNodeParameter('waitForCompletion', itemIndex, true) === true;
@@ -219,7 +275,7 @@ async function createForItem(
 		{
 			clock,
 			deadline: clock.now() + (waits ? timeoutMs || Infinity : READ_PATIENCE_MS),
-			signal: halt,
+			signal: work.halt,
 		},
 	);
 	if (!run?.ok) return run;
@@ -233,8 +289,7 @@ async function createForItem(
 		timeoutMs,
 		pollIntervalMs,
 	};
-	const end = await waitForRun(service, wait, { clock, durations, signal: halt });
-	return endOfWait(end, wait, options.value, service);
+	return await waitForItem(itemIndex, wait, options.value, work);
 }
 
 /** Gives exactly what the service answered; what is no object goes under `result`. */

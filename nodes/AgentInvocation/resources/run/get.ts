@@ -11,10 +11,10 @@ import { readAgentId, readRunId } from '../../api/ids';
 import { READ_PATIENCE_MS } from '../../api/retryPolicy';
 import { sendPatiently } from '../../api/sendPatiently';
 import { systemClock as clock } from '../../waiting/clock';
-import { waitForRun } from '../../waiting/waitForRun';
 import { agentField } from '../agentField';
 import { workThroughItems, type Work } from '../workThroughItems';
-import { endOfRun, endOfWait } from './runEnd';
+import { endOfRun } from './runEnd';
+import { waitForItem } from './waitForItem';
 import { readWaitOptions, waitOptionFields } from './waitOptions';
 
 const CONCURRENCY = 10;
@@ -54,16 +54,17 @@ export const getFields: INodeProperties[] = [
 
 /** Gets the run of each input item as it is now, or as it is once it has finished. */
 export async function get(this: IExecuteFunctions): Promise<INodeExecutionData[]> {
-	return await workThroughItems(this, succeed(CONCURRENCY), async (itemIndex, work) => {
+	const { items } = await workThroughItems(this, succeed(CONCURRENCY), async (itemIndex, work) => {
 		const json = await getForItem(this, itemIndex, work);
 		return json?.ok ? succeed([json.value]) : json;
 	});
+	return items;
 }
 
 async function getForItem(
 	context: IExecuteFunctions,
 	itemIndex: number,
-	{ service, durations, halt, noteRun }: Work,
+	work: Work,
 ): Promise<Result<IDataObject> | undefined> {
 	const agent = readAgentId(
 		context.getNodeParameter('agentId', itemIndex, '', { extractValue: true }),
@@ -76,13 +77,13 @@ async function getForItem(
 
 	const subject = { agentId: agent.value, runId: run.value };
 	if (context.getNodeParameter('waitForCompletion', itemIndex, false) === true) {
-		noteRun({ itemIndex, ...subject });
+		work.noteRun({ itemIndex, ...subject });
 		const { timeoutMs, pollIntervalMs } = options.value;
 		const wait = { ...subject, startedAt: clock.now(), timeoutMs, pollIntervalMs };
-		const end = await waitForRun(service, wait, { clock, durations, signal: halt });
-		return endOfWait(end, wait, options.value, service);
+		return await waitForItem(itemIndex, wait, options.value, work);
 	}
 
+	const { service, halt } = work;
 	const answer = await sendPatiently(service, getRun(subject.agentId, subject.runId), 'read', {
 		clock,
 		deadline: clock.now() + READ_PATIENCE_MS,

@@ -39,25 +39,37 @@ function readFields(context: IExecuteFunctions, itemIndex: number): Result<Given
 		{},
 	) as Partial<ResourceMapperValue>;
 	const schema = (fields.schema ?? []).filter((field) => !field.removed);
-	const values =
-		fields.mappingMode === 'autoMapInputData'
-			? pick(
-					context.getInputData()[itemIndex]?.json ?? {},
-					schema.map((field) => field.id),
-				)
-			: (fields.value ?? {});
+	const isMapped = fields.mappingMode === 'autoMapInputData';
+	if (isMapped && schema.length === 0 && isAgentExpression(context)) {
+		return fail({
+			message: "The agent's parameters are not known, so nothing can be mapped to them",
+			description:
+				"'Agent' is an expression. Execute the previous nodes and refresh the parameters, or set 'Specify Parameters' to 'Using Name-Value Pairs' or 'Using JSON'.",
+		});
+	}
+	const values = isMapped
+		? pick(
+				context.getInputData()[itemIndex]?.json ?? {},
+				schema.map((field) => field.id),
+			)
+		: (fields.value ?? {});
 
 	const missing = schema.find((field) => field.required && isEmpty(values[field.id]));
 	if (missing) {
 		return fail({
 			message: `Parameter '${missing.id}' is required and has no value`,
-			description:
-				fields.mappingMode === 'autoMapInputData'
-					? `The input item has no field '${missing.id}'. Add it before this node, or choose 'Map Each Column Manually'.`
-					: "Fill it in under 'Parameters'. An expression must give a value for every item.",
+			description: isMapped
+				? `The input item has no field '${missing.id}'. Add it before this node, or choose 'Map Each Column Manually'.`
+				: "Fill it in under 'Parameters'. An expression must give a value for every item.",
 		});
 	}
 	return succeed(Object.entries(values).map(([name, value]) => ({ name, value })));
+}
+
+function isAgentExpression(context: IExecuteFunctions): boolean {
+	const agent: unknown = context.getNode().parameters?.agentId;
+	const value = isJsonObject(agent) ? agent.value : agent;
+	return typeof value === 'string' && value.startsWith('=');
 }
 
 function pick(source: Record<string, unknown>, names: string[]): Record<string, unknown> {

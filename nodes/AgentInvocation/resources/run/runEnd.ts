@@ -11,7 +11,7 @@ type Subject = Pick<Wait, 'agentId' | 'runId'>;
 /**
  * Turns the end of a wait into the item's json, or into the failure that its options make of it.
  *
- * @returns undefined for a halted wait, which has neither
+ * @returns undefined for a halted or parked wait, which has neither
  */
 export function endOfWait(
 	end: WaitEnd,
@@ -22,6 +22,7 @@ export function endOfWait(
 	const { agentId, runId } = wait;
 	switch (end.why) {
 		case 'halted':
+		case 'parked':
 			return undefined;
 		case 'finished':
 			return endOfRun(end.run, wait, options);
@@ -38,9 +39,12 @@ export function endOfWait(
 			const trouble =
 				end.answer && failureOf(end.answer, { agentId, runId, baseUrl: service.baseUrl });
 			return fail({
-				message: `Run ${runId} of agent ${agentId} has not finished within ${wait.timeoutMs / 1_000} s`,
+				message: `Run ${runId} of agent ${agentId} has not finished within ${Math.round(wait.timeoutMs / 100) / 10} s`,
 				description: [
-					"It goes on at the service. Use 'Get a run' with this run ID to fetch its result later, or raise 'Time Limit' under 'Options'.",
+					"It goes on at the service. Use 'Get a run' with this run ID to fetch its result later.",
+					wait.endsWithWorkflow
+						? "The workflow's own timeout, in its settings, leaves no more time."
+						: "To wait longer, raise 'Time Limit' under 'Options'.",
 					trouble && `The last look met trouble: ${trouble.message}. ${trouble.description}`,
 				]
 					.filter(Boolean)
@@ -88,6 +92,11 @@ function describeEnd(run: Run): string {
 	return run.error ? `failed: ${run.error}` : 'failed';
 }
 
+/** The run in the order in which a table shows it: what it brought comes first. */
 function outputOf(run: Partial<Run>, { agentId, runId }: Subject): IDataObject {
-	return { agent_id: agentId, run_id: runId, ...run } as IDataObject;
+	const { status, output, error, ...rest } = run;
+	const all = { status, output, error, agent_id: agentId, run_id: runId, ...rest };
+	return Object.fromEntries(
+		Object.entries(all).filter(([, value]) => value !== undefined),
+	) as IDataObject;
 }

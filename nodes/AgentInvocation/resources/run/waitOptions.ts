@@ -14,6 +14,8 @@ export interface WaitOptions {
 	onUnsuccessfulRun: OnTrouble;
 	onTimeout: OnTrouble;
 	outputFormat: 'text' | 'json';
+	/** Whether n8n may store the execution during long delays. */
+	parksLongWaits: boolean;
 }
 
 const DEFAULT_TIMEOUT_S = 3_600;
@@ -76,6 +78,15 @@ export const waitOptionFields: INodeProperties[] = [
 		description: "How to give the agent's output",
 	},
 	{
+		displayName: 'Park Long Waits',
+		name: 'parkLongWaits',
+		type: 'boolean',
+		default: true,
+		description:
+			'Whether n8n may store the execution while nothing is to be done for 65 seconds or more. It then survives restarts and holds no worker; a sub-workflow looks at the runs.',
+		...whileWaiting,
+	},
+	{
 		displayName: 'Poll Interval',
 		name: 'pollInterval',
 		type: 'number',
@@ -118,5 +129,6 @@ export function readWaitOptions(
 		onUnsuccessfulRun: options.onUnsuccessfulRun === 'output' ? 'output' : 'error',
 		onTimeout: options.onTimeout === 'output' ? 'output' : 'error',
 		outputFormat: options.outputFormat === 'json' ? 'json' : 'text',
+		parksLongWaits: options.parkLongWaits !== false,
 	});
 }
