@@ -26,7 +26,8 @@ export class AgentInvocationApi implements ICredentialType {
 			default: '',
 			required: true,
 			placeholder: 'e.g. https://agents.example.com/api/v1',
-			description: "The service's address. It ends in /api/v1.",
+			description: "The service's address. The key is sent there and nowhere else.",
+			hint: 'It ends in /api/v1',
 		},
 		{
 			displayName: 'API Key',
@@ -35,8 +36,8 @@ export class AgentInvocationApi implements ICredentialType {
 			typeOptions: { password: true },
 			default: '',
 			required: true,
-			description:
-				"Your organization's API key. An admin creates it in the service under Settings, API Key, where it is shown once.",
+			description: "Your organization's API key. It can use all of its published agents.",
+			hint: 'An admin creates it in the service under Settings, API Key, where it is shown once',
 		},
 	];
 

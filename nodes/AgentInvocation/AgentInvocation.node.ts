@@ -8,6 +8,7 @@ import {
 
 import { searchAgents } from './listSearch/searchAgents';
 import { getAgentParameters } from './resourceMapping/getAgentParameters';
+import { parkedOperations } from './parking/operations';
 import { agentDescription, agentOperations } from './resources/agent';
 import { runDescription, runOperations } from './resources/run';
 
@@ -21,13 +22,34 @@ export class AgentInvocation implements INodeType {
 		},
 		group: ['transform'],
 		version: 1,
-		subtitle: '={{ $parameter["operation"] + ": " + $parameter["resource"] }}',
+		// 'create run: Regional report', with the name that the editor keeps of the agent chosen in the list:
+		// `$parameter.agentId` gives the ID alone, `toJSON` all that is stored.
+		subtitle:
+			'={{ [$parameter["resource"] === "agent" ? "list agents" : $parameter["operation"] === "create" && $parameter["dryRun"] ? "dry run" : $parameter["operation"] + " run", ($parameter.toJSON?.().agentId?.cachedResultName ?? "").split(" — ")[0]].filter(Boolean).join(": ") }}',
 		description: "Run your organization's published agents and use their output",
 		defaults: { name: 'Agent Invocation' },
 		inputs: [NodeConnectionTypes.Main],
 		outputs: [NodeConnectionTypes.Main],
 		usableAsTool: true,
 		credentials: [{ name: 'agentInvocationApi', required: true }],
+		waitingNodeTooltip: 'The agent is still at work. n8n looks again by itself.',
+		hints: [
+			{
+				message:
+					"These runs go on at the service. To get a result later, use 'Get a run' with the agent_id and run_id of its item.",
+				displayCondition:
+					'={{ $parameter["operation"] === "create" && $parameter["waitForCompletion"] === false && !$parameter["dryRun"] }}',
+				whenToDisplay: 'afterExecution',
+				location: 'outputPane',
+			},
+			{
+				message: 'Dry run: nothing was started. This is what the service would have worked with.',
+				displayCondition:
+					'={{ $parameter["operation"] === "create" && $parameter["dryRun"] === true }}',
+				whenToDisplay: 'afterExecution',
+				location: 'outputPane',
+			},
+		],
 		properties: [
 			{
 				displayName: 'Resource',
@@ -57,6 +79,10 @@ export class AgentInvocation implements INodeType {
 				return [await agentOperations.list.call(this)];
 			case 'get':
 				return [await runOperations.get.call(this)];
+			case 'watchParked':
+			case 'lookAtParked':
+			case 'settleParked':
+				return [await parkedOperations[operation].call(this)];
 			default:
 				return [await runOperations.create.call(this)];
 		}

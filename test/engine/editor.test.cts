@@ -16,9 +16,8 @@ test('the list of agents comes page by page, each with its description', async (
 	const first = await searchAgents.call(context());
 	expect(first.results).toHaveLength(100);
 	expect(first.results[1]).toEqual({
-		name: 'Regional report',
+		name: 'Regional report — Writes the sales report of a region',
 		value: 2,
-		description: 'Writes the sales report of a region',
 	});
 	const second = await searchAgents.call(context(), undefined, first.paginationToken as string);
 	expect(second.results).toHaveLength(30);
@@ -26,12 +25,12 @@ test('the list of agents comes page by page, each with its description', async (
 });
 
 test('a search finds agents on every page, by name, description or ID', async () => {
-	const names = async (filter: string) =>
-		(await searchAgents.call(context(), filter)).results.map(({ name }) => name);
-	expect(await names('REGIONAL')).toEqual(['Regional report']);
-	expect(await names('in archive 127')).toEqual(['Archive agent 127']);
-	expect(await names('129')).toEqual(['Archive agent 129']);
-	expect(await names('no such agent')).toEqual([]);
+	const ids = async (filter: string) =>
+		(await searchAgents.call(context(), filter)).results.map(({ value }) => value);
+	expect(await ids('REGIONAL')).toEqual([2]);
+	expect(await ids('in archive 127')).toEqual([127]);
+	expect(await ids('129')).toEqual([129]);
+	expect(await ids('no such agent')).toEqual([]);
 });
 
 test("an agent's parameters become fields, required ones marked", async () => {
@@ -39,7 +38,7 @@ test("an agent's parameters become fields, required ones marked", async () => {
 	expect(fields).toMatchObject([
 		{
 			id: 'region',
-			displayName: 'region: north, south, east or west',
+			displayName: 'region *: north, south, east or west',
 			required: true,
 			type: 'string',
 		},
@@ -48,15 +47,26 @@ test("an agent's parameters become fields, required ones marked", async () => {
 });
 
 test('an agent without parameters has no fields', async () => {
-	expect((await getAgentParameters.call(context(1))).fields).toEqual([]);
+	expect(await getAgentParameters.call(context(1))).toEqual({
+		fields: [],
+		emptyFieldsNotice: 'This agent has no parameters. Nothing needs to be filled in.',
+	});
 });
 
 test('the list and the fields say what is wrong', async () => {
 	await expect(searchAgents.call(context(2, 'revoked-key'))).rejects.toThrow(
 		'The service does not accept the API key',
 	);
-	await expect(getAgentParameters.call(context(''))).rejects.toThrow("'Agent' is empty");
+	const notice = async (agentId: unknown) =>
+		(await getAgentParameters.call(context(agentId))).emptyFieldsNotice;
+	expect(await notice('')).toContain("'Agent' is an expression that has no value yet");
 	await expect(getAgentParameters.call(context(9_999))).rejects.toThrow(
 		"Agent 9999 is not in the organization's list",
 	);
+
+	sandbox.with({ agentCount: 0 });
+	await expect(searchAgents.call(context())).rejects.toMatchObject({
+		message: 'The organization has no published agents',
+		description: expect.stringContaining('Publish one') as string,
+	});
 });

@@ -1,17 +1,29 @@
-import type { ILoadOptionsFunctions, INodeListSearchResult } from 'n8n-workflow';
+import type {
+	ILoadOptionsFunctions,
+	INodeListSearchItems,
+	INodeListSearchResult,
+} from 'n8n-workflow';
 
 import { LARGEST_PAGE, readAgents } from '../api/agents';
-import { READ_PATIENCE_MS } from '../api/retryPolicy';
+import type { Failure } from '../api/failure';
+import { EDITOR_PATIENCE_MS } from '../api/retryPolicy';
 import { openService } from '../api/service';
 import type { Agent } from '../api/types';
-import { toNodeError } from '../output/nodeError';
+import { toEditorError } from '../output/nodeError';
 import { systemClock as clock } from '../waiting/clock';
+
+const noAgents: Failure = {
+	message: 'The organization has no published agents',
+	description:
+		"Publish one in the service and open this list again. If there are some, the credential's API key is another organization's.",
+	details: {},
+};
 
 /**
  * The agents for the editor's list: a page at a time, or all that match once the user searches, since
  * the service has no search of its own.
  *
- * @throws NodeApiError or NodeOperationError, which the editor shows in the list
+ * @throws NodeApiError, which the editor shows in the list
  */
 export async function searchAgents(
 	this: ILoadOptionsFunctions,
@@ -19,25 +31,34 @@ export async function searchAgents(
 	paginationToken?: string,
 ): Promise<INodeListSearchResult> {
 	const service = await openService(this);
-	if (!service.ok) throw toNodeError(this, service.failure);
+	if (!service.ok) throw toEditorError(this, service.failure);
 
 	const offset = Number(paginationToken ?? 0);
 	const limit = filter ? Infinity : LARGEST_PAGE;
-	const patience = { clock, deadline: clock.now() + READ_PATIENCE_MS };
+	const patience = { clock, deadline: clock.now() + EDITOR_PATIENCE_MS };
 	const agents = await readAgents(service.value, { limit, offset }, patience);
-	if (!agents.ok) throw toNodeError(this, agents.failure);
+	if (!agents.ok) throw toEditorError(this, agents.failure);
 
+	if (!filter && offset === 0 && agents.value.length === 0) {
+		throw toEditorError(this, noAgents);
+	}
 	const mayHaveMore = !filter && agents.value.length === limit;
 	return {
-		results: agents.value
-			.filter((agent) => !filter || matches(agent, filter))
-			.map(({ id, name, description }) => ({
-				name: name || `Agent ${id}`,
-				value: id,
-				...(description && { description }),
-			})),
+		results: agents.value.filter((agent) => !filter || matches(agent, filter)).map(toListItem),
 		...(mayHaveMore && { paginationToken: String(offset + limit) }),
 	};
+}
+
+// Between a name and its description. The node's subtitle cuts there.
+const DESCRIPTION_MARK = ' — ';
+const LONGEST_DESCRIPTION = 80;
+
+// The editor shows the name of a list's item and nothing else of it.
+function toListItem({ id, name, description }: Agent): INodeListSearchItems {
+	const about = description?.replace(/\s+/g, ' ').trim() ?? '';
+	const shown =
+		about.length > LONGEST_DESCRIPTION ? `${about.slice(0, LONGEST_DESCRIPTION - 1)}…` : about;
+	return { name: [name || `Agent ${id}`, shown].filter(Boolean).join(DESCRIPTION_MARK), value: id };
 }
 
 function matches({ id, name, description }: Agent, filter: string): boolean {

@@ -6,44 +6,53 @@ import type {
 
 import { readAgents } from '../api/agents';
 import { readAgentId } from '../api/ids';
-import { READ_PATIENCE_MS } from '../api/retryPolicy';
+import { EDITOR_PATIENCE_MS } from '../api/retryPolicy';
 import { openService } from '../api/service';
 import type { AgentParameter } from '../api/types';
-import { toNodeError } from '../output/nodeError';
+import { toEditorError } from '../output/nodeError';
 import { systemClock as clock } from '../waiting/clock';
+
+const NO_PARAMETERS = 'This agent has no parameters. Nothing needs to be filled in.';
+const AGENT_NOT_KNOWN =
+	"'Agent' is an expression that has no value yet, so its parameters are not known. Execute the previous nodes, or set 'Specify Parameters' to 'Using Name-Value Pairs' or 'Using JSON'.";
 
 /**
  * The parameters of the chosen agent as fields. They stand in the agents' list alone, so the list is
  * read; the options that a parameter knows do not stand there, so each field is text.
  *
- * @throws NodeApiError or NodeOperationError, which the editor shows in place of the fields
+ * @throws NodeApiError, upon which the editor offers to try again
  */
 export async function getAgentParameters(
 	this: ILoadOptionsFunctions,
 ): Promise<ResourceMapperFields> {
-	const agentId = readAgentId(this.getNodeParameter('agentId', undefined, { extractValue: true }));
-	if (!agentId.ok) throw toNodeError(this, agentId.failure);
+	const given = this.getNodeParameter('agentId', '', { extractValue: true }) ?? '';
+	if (given === '') return { fields: [], emptyFieldsNotice: AGENT_NOT_KNOWN };
+	const agentId = readAgentId(given);
+	if (!agentId.ok) throw toEditorError(this, agentId.failure);
 	const service = await openService(this);
-	if (!service.ok) throw toNodeError(this, service.failure);
+	if (!service.ok) throw toEditorError(this, service.failure);
 
-	const patience = { clock, deadline: clock.now() + READ_PATIENCE_MS };
+	const patience = { clock, deadline: clock.now() + EDITOR_PATIENCE_MS };
 	const agents = await readAgents(service.value, { limit: Infinity, offset: 0 }, patience);
-	if (!agents.ok) throw toNodeError(this, agents.failure);
+	if (!agents.ok) throw toEditorError(this, agents.failure);
 	const agent = agents.value.find(({ id }) => id === agentId.value);
 	if (!agent) {
-		throw toNodeError(this, {
+		// Thrown, so that the editor keeps the fields of an agent that is gone for a moment.
+		throw toEditorError(this, {
 			message: `Agent ${agentId.value} is not in the organization's list`,
 			description: "Choose an agent from the list in 'Agent'.",
 			details: { agent_id: agentId.value },
 		});
 	}
-	return { fields: (agent.parameters ?? []).map(toField) };
+	const fields = (agent.parameters ?? []).map(toField);
+	return fields.length > 0 ? { fields } : { fields, emptyFieldsNotice: NO_PARAMETERS };
 }
 
+// The editor shows the name of a field and nothing else of it, cut off where the panel is narrow.
 function toField({ name, required, description }: AgentParameter): ResourceMapperField {
 	return {
 		id: name,
-		displayName: description ? `${name}: ${description}` : name,
+		displayName: [required ? `${name} *` : name, description].filter(Boolean).join(': '),
 		required: required === true,
 		defaultMatch: false,
 		canBeUsedToMatch: false,

@@ -24,7 +24,10 @@ export const agentField: INodeProperties = {
 			validation: [
 				{
 					type: 'regex',
-					properties: { regex: '^\\s*[0-9]+\\s*$', errorMessage: 'An agent ID is a whole number' },
+					properties: {
+						regex: '^\\s*[0-9]+\\s*$',
+						errorMessage: "'Agent' by ID must be a whole number, such as 42",
+					},
 				},
 			],
 		},

@@ -1,4 +1,4 @@
-import { fail, succeed, type Result } from '../api/failure';
+import { asText, fail, succeed, type Result } from '../api/failure';
 
 /**
  * Reads a number that a user or an expression gave, as a number or as text.
@@ -25,7 +25,7 @@ export function readNumber(
 	}
 	const range = max === Number.MAX_SAFE_INTEGER ? `of at least ${min}` : `from ${min} to ${max}`;
 	return fail({
-		message: `'${label}' must be a ${whole ? 'whole ' : ''}number ${range}, not '${String(value)}'`,
+		message: `'${label}' must be a ${whole ? 'whole ' : ''}number ${range}, not '${asText(value)}'`,
 		description: `Correct '${label}'. If it is an expression, see what it gives for this item.`,
 	});
 }

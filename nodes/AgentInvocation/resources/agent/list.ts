@@ -54,11 +54,14 @@ export const listFields: INodeProperties[] = [
 
 /** Lists the organization's agents, once for each input item: one output item an agent, as it came. */
 export async function list(this: IExecuteFunctions): Promise<INodeExecutionData[]> {
-	return await workThroughItems(this, succeed(1), async (itemIndex, { service, halt }) => {
+	const worked = await workThroughItems(this, succeed(1), async (itemIndex, { service, halt }) => {
 		const returnAll = this.getNodeParameter('returnAll', itemIndex, false);
 		const limit = returnAll
 			? succeed(Infinity)
-			: readNumber(this.getNodeParameter('limit', itemIndex, 50), 'Limit', { min: 1, whole: true });
+			: readNumber(this.getNodeParameter('limit', itemIndex, 50), 'Limit', {
+					min: 1,
+					whole: true,
+				});
 		if (!limit.ok) return limit;
 		const options = this.getNodeParameter('options', itemIndex, {}) as IDataObject;
 		const offset = readNumber(options.offset ?? 0, 'Offset', { min: 0, whole: true });
@@ -71,4 +74,5 @@ export async function list(this: IExecuteFunctions): Promise<INodeExecutionData[
 		);
 		return agents.ok ? succeed(agents.value.map((agent) => ({ ...agent }) as IDataObject)) : agents;
 	});
+	return worked.items;
 }
