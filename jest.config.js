@@ -15,5 +15,8 @@ module.exports = {
 		{ ...shared, displayName: 'unit', testMatch: ['<rootDir>/test/unit/**/*.test.cts'] },
 		{ ...shared, displayName: 'engine', testMatch: ['<rootDir>/test/engine/**/*.test.cts'] },
 		{ ...shared, displayName: 'e2e', testMatch: ['<rootDir>/test/e2e/**/*.test.cts'] },
+		{ ...shared, displayName: 'faults', testMatch: ['<rootDir>/test/faults/**/*.test.cts'] },
+		{ ...shared, displayName: 'queue', testMatch: ['<rootDir>/test/queue/**/*.test.cts'] },
+		{ ...shared, displayName: 'browser', testMatch: ['<rootDir>/test/browser/**/*.test.cts'] },
 	],
 };

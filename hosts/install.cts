@@ -39,34 +39,11 @@ const OLDEST_NODE = 24;
  * @throws HostUnavailable when something is missing or the installation fails
  */
 export async function installHost(name: HostName, say: (line: string) => void): Promise<Host> {
-	const source = path.join(__dirname, name);
-	const lock = readFileSync(path.join(source, 'package-lock.json'));
-	const hash = createHash('sha256').update(lock).digest('hex').slice(0, 12);
-	const cache = path.join(
-		process.env.XDG_CACHE_HOME ?? path.join(homedir(), '.cache'),
-		'n8n-nodes-agent-invocation',
-	);
-	const folder = path.join(cache, `${name}-${hash}`);
-
-	if (!existsSync(folder)) {
-		checkCompiler();
-		const building = `${folder}.${process.pid}`;
-		try {
-			mkdirSync(building, { recursive: true });
-			for (const file of ['package.json', 'package-lock.json']) {
-				copyFileSync(path.join(source, file), path.join(building, file));
-			}
-			say(`Installing ${name} into ${folder} (once; some minutes and 3 GB)`);
-			await npm(['ci', '--ignore-scripts'], building, 'downloading', say);
-			// The only native part that has to be built; the others ship prebuilt or are not used.
-			await npm(['rebuild', 'sqlite3', '--ignore-scripts=false'], building, 'building SQLite', say);
-			if (!existsSync(folder)) renameSync(building, folder);
-		} finally {
-			rmSync(building, { recursive: true, force: true });
-		}
-		say(`Installed ${name}`);
-	}
-
+	const folder = await installLocked(name, say, {
+		check: checkCompiler,
+		// The only native part that has to be built; the others ship prebuilt or are not used.
+		rebuild: { package: 'sqlite3', doing: 'building SQLite' },
+	});
 	const { version } = JSON.parse(
 		readFileSync(path.join(folder, 'node_modules/n8n/package.json'), 'utf8'),
 	) as { version: string };
@@ -76,6 +53,48 @@ export async function installHost(name: HostName, say: (line: string) => void): 
 		command: path.join(folder, 'node_modules/n8n/bin/n8n'),
 		node: findNode(folder),
 	};
+}
+
+/**
+ * Installs what the folder `name` beside this file has locked into the user's cache, once.
+ *
+ * @returns the folder with its `node_modules`
+ * @throws HostUnavailable when something is missing or the installation fails
+ */
+export async function installLocked(
+	name: string,
+	say: (line: string) => void,
+	{ check, rebuild }: { check?: () => void; rebuild?: { package: string; doing: string } } = {},
+): Promise<string> {
+	const source = path.join(__dirname, name);
+	const lock = readFileSync(path.join(source, 'package-lock.json'));
+	const hash = createHash('sha256').update(lock).digest('hex').slice(0, 12);
+	const cache = path.join(
+		process.env.XDG_CACHE_HOME ?? path.join(homedir(), '.cache'),
+		'n8n-nodes-agent-invocation',
+	);
+	const folder = path.join(cache, `${name}-${hash}`);
+	if (existsSync(folder)) return folder;
+
+	check?.();
+	const building = `${folder}.${process.pid}`;
+	try {
+		mkdirSync(building, { recursive: true });
+		for (const file of ['package.json', 'package-lock.json']) {
+			copyFileSync(path.join(source, file), path.join(building, file));
+		}
+		say(`Installing ${name} into ${folder} (once${rebuild ? '; some minutes and 3 GB' : ''})`);
+		await npm(['ci', '--ignore-scripts'], building, 'downloading', say);
+		if (rebuild) {
+			const args = ['rebuild', rebuild.package, '--ignore-scripts=false'];
+			await npm(args, building, rebuild.doing, say);
+		}
+		if (!existsSync(folder)) renameSync(building, folder);
+	} finally {
+		rmSync(building, { recursive: true, force: true });
+	}
+	say(`Installed ${name}`);
+	return folder;
 }
 
 function checkCompiler(): void {
@@ -134,7 +153,7 @@ async function npm(
 		const log = path.join(path.dirname(cwd), 'install-failed.log');
 		writeFileSync(log, output);
 		throw new HostUnavailable(
-			`Installing n8n failed while ${doing}. Check the connection to your npm registry and run this again. npm's last words (all in ${log}):\n${output.trim().split('\n').slice(-8).join('\n')}`,
+			`The installation failed while ${doing}. Check the connection to your npm registry and run this again. npm's last words (all in ${log}):\n${output.trim().split('\n').slice(-8).join('\n')}`,
 		);
 	}
 	say(`  ${doing}: done in ${seconds()} s`);

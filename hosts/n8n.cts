@@ -9,6 +9,7 @@ import { parse } from 'flatted';
 import type { INode, IRunExecutionData } from 'n8n-workflow';
 
 import { HostUnavailable, type Host } from './install.cts';
+import { end, hasEnded, type Signal } from './processes.cts';
 
 /** A workflow as n8n imports it. */
 export interface WorkflowFile {
@@ -20,11 +21,13 @@ export interface WorkflowFile {
 	active?: boolean;
 }
 
-/** A credential of ours, as n8n imports it. */
+/** A credential as n8n imports it. */
 export interface CredentialFile {
 	id: string;
 	name: string;
-	data: { baseUrl: string; apiKey: string };
+	/** Ours when absent. */
+	type?: string;
+	data: Record<string, string>;
 }
 
 /** An execution as n8n's own API gives it. */
@@ -32,6 +35,15 @@ export interface StoredExecution {
 	id: string;
 	status: string;
 	data: IRunExecutionData;
+}
+
+/** An execution in n8n's list. Sub-workflows have the mode `integrated`. */
+export interface ListedExecution {
+	id: string;
+	mode: string;
+	status: string;
+	/** When n8n resumes it; absent or null when it does not wait. */
+	waitTill?: string | null;
 }
 
 /** The owner that `setUpOwner` makes. For n8n instances on loopback that are thrown away. */
@@ -63,6 +75,7 @@ export class N8n {
 		readonly userFolder: string,
 		private readonly port: number,
 		private readonly brokerPort: number,
+		private readonly moreEnvironment: NodeJS.ProcessEnv,
 	) {
 		this.url = `http://127.0.0.1:${port}`;
 		this.log = path.join(userFolder, 'n8n.log');
@@ -74,14 +87,21 @@ export class N8n {
 	 * Prepares an n8n; nothing runs yet.
 	 *
 	 * @param port of the editor; 0 for any free one
+	 * @param environment variables beside those that make n8n quiet
 	 * @throws HostUnavailable when the port is taken
 	 */
-	static async prepare(host: Host, userFolder: string, port = 0): Promise<N8n> {
-		return new N8n(host, userFolder, await freePort(port), await freePort(0));
+	static async prepare(
+		host: Host,
+		userFolder: string,
+		port = 0,
+		environment: NodeJS.ProcessEnv = {},
+	): Promise<N8n> {
+		return new N8n(host, userFolder, await freePort(port), await freePort(0), environment);
 	}
 
-	async importCredential({ id, name, data }: CredentialFile): Promise<void> {
-		await this.import('credentials', [{ id, name, type: 'agentInvocationApi', data }]);
+	async importCredentials(credentials: CredentialFile[]): Promise<void> {
+		const files = credentials.map((file) => ({ type: 'agentInvocationApi', ...file }));
+		await this.import('credentials', files);
 	}
 
 	async importWorkflows(workflows: WorkflowFile[]): Promise<void> {
@@ -89,45 +109,34 @@ export class N8n {
 		await this.import('workflow', files);
 	}
 
-	/** Lets a workflow's webhooks answer from the next start on. */
-	async activate(workflowId: string): Promise<void> {
-		const isOld = this.host.name === 'n8n-1';
-		await this.command(
-			isOld
-				? ['update:workflow', `--id=${workflowId}`, '--active=true']
-				: ['publish:workflow', `--id=${workflowId}`],
-		);
-	}
-
 	/** @throws HostUnavailable when n8n does not come up, with its last words */
 	async start(): Promise<void> {
-		const child = this.spawn(['start']);
-		this.process = child;
-		const deadline = Date.now() + START_TIMEOUT_MS;
-		let printed = '';
-		child.stdout?.on('data', (chunk: Buffer) => (printed += chunk.toString()));
-		child.stderr?.on('data', (chunk: Buffer) => (printed += chunk.toString()));
-		while (!printed.includes('Editor is now accessible')) {
-			if (child.exitCode !== null || Date.now() > deadline) {
-				await this.kill('SIGKILL');
-				throw new HostUnavailable(
-					`n8n did not start. Its last words (all in ${this.log}):\n${printed.slice(-2_000)}`,
-				);
-			}
-			await sleep(100);
-		}
+		this.process = await this.launch(['start'], 'Editor is now accessible');
+	}
+
+	/**
+	 * Starts a worker of this n8n, which must run in queue mode.
+	 *
+	 * @returns what ends the worker
+	 * @throws HostUnavailable when it does not come up, with its last words
+	 */
+	async startWorker(concurrency: number): Promise<(signal: Signal) => Promise<void>> {
+		const ports = { N8N_RUNNERS_BROKER_PORT: String(await freePort(0)) };
+		const args = ['worker', `--concurrency=${concurrency}`];
+		const worker = await this.launch(args, 'n8n worker is now ready', ports);
+		return async (signal) => await end(worker, signal);
+	}
+
+	/** The process of n8n; undefined when it does not run. */
+	get pid(): number | undefined {
+		return this.process && !hasEnded(this.process) ? this.process.pid : undefined;
 	}
 
 	/** Ends n8n: as it likes with SIGTERM, or on the spot with SIGKILL. Resolves when it is gone. */
-	async kill(signal: 'SIGTERM' | 'SIGKILL'): Promise<void> {
+	async kill(signal: Signal): Promise<void> {
 		const child = this.process;
 		this.process = undefined;
-		if (!child || child.exitCode !== null || child.signalCode !== null) return;
-		const gone = new Promise((resolve) => child.once('close', resolve));
-		child.kill(signal);
-		const impatient = setTimeout(() => child.kill('SIGKILL'), 20_000);
-		await gone;
-		clearTimeout(impatient);
+		if (child) await end(child, signal);
 	}
 
 	/** Makes the instance's owner, whose session the calls of its API use from then on. */
@@ -137,8 +146,22 @@ export class N8n {
 		this.cookie = cookies.map((cookie) => cookie.split(';')[0]).join('; ');
 	}
 
-	/** Runs a workflow as the editor's button does. Gives the execution's ID. */
-	async runManually(workflowId: string, trigger: string): Promise<string> {
+	/** Publishes a workflow as the editor's button does, so that its webhooks answer. */
+	async activate(workflowId: string): Promise<void> {
+		const path = `/workflows/${workflowId}`;
+		const { data } = await this.rest<{ data: { versionId: string } }>('GET', path);
+		const { versionId } = data;
+		await (this.host.name === 'n8n-1'
+			? this.rest('PATCH', path, { active: true, versionId })
+			: this.rest('POST', `${path}/activate`, { versionId }));
+	}
+
+	/**
+	 * Runs a workflow as the editor's button does. Gives the execution's ID.
+	 *
+	 * @param json what the trigger gives; absent for a trigger that the button starts by itself
+	 */
+	async runManually(workflowId: string, trigger: string, json?: object): Promise<string> {
 		const { data: workflowData } = await this.rest<{ data: unknown }>(
 			'GET',
 			`/workflows/${workflowId}`,
@@ -146,7 +169,7 @@ export class N8n {
 		const { data } = await this.rest<{ data: { executionId: string } }>(
 			'POST',
 			`/workflows/${workflowId}/run`,
-			{ workflowData, triggerToStartFrom: { name: trigger } },
+			{ workflowData, triggerToStartFrom: { name: trigger, ...(json && { data: taskOf(json) }) } },
 		);
 		return data.executionId;
 	}
@@ -178,20 +201,36 @@ export class N8n {
 		return { ...data, data: parse(data.data) as IRunExecutionData };
 	}
 
-	/** The ID of the newest execution of a workflow. */
+	/** The ID of the newest execution of a workflow that no other execution has started. */
 	async newestExecutionId(workflowId: string): Promise<string> {
-		const filter = encodeURIComponent(JSON.stringify({ workflowId }));
-		const { data } = await this.rest<{ data: { results: Array<{ id: string }> } }>(
-			'GET',
-			`/executions?filter=${filter}&limit=1`,
-		);
-		const [newest] = data.results;
+		const executions = await this.executions(workflowId);
+		const newest = executions.find(({ mode }) => mode !== 'integrated');
 		if (!newest) throw new Error(`Workflow ${workflowId} has not been executed`);
 		return newest.id;
 	}
 
+	/** The executions of a workflow and of its sub-workflows, newest first. */
+	async executions(workflowId: string): Promise<ListedExecution[]> {
+		const filter = encodeURIComponent(JSON.stringify({ workflowId }));
+		const { data } = await this.rest<{ data: { results: ListedExecution[] } }>(
+			'GET',
+			`/executions?filter=${filter}&limit=100`,
+		);
+		// n8n's own order differs between those that run and those that have ended.
+		return data.results.sort((a, b) => Number(b.id) - Number(a.id));
+	}
+
+	/** Stops an execution as the editor does. */
+	async stopExecution(executionId: string): Promise<void> {
+		await this.rest('POST', `/executions/${executionId}/stop`);
+	}
+
 	/** Calls n8n's own API as the owner. */
-	async rest<T>(method: 'GET' | 'POST', restPath: string, data?: unknown): Promise<T> {
+	async rest<T>(
+		method: 'GET' | 'POST' | 'PATCH' | 'DELETE',
+		restPath: string,
+		data?: unknown,
+	): Promise<T> {
 		const response = await this.api.request<T>({
 			method,
 			url: `/rest${restPath}`,
@@ -216,10 +255,32 @@ export class N8n {
 		if (code !== 0) throw new HostUnavailable(`n8n ${args.join(' ')} failed; see ${this.log}`);
 	}
 
-	private spawn(args: string[]): ChildProcess {
+	private async launch(
+		args: string[],
+		ready: string,
+		environment: NodeJS.ProcessEnv = {},
+	): Promise<ChildProcess> {
+		const child = this.spawn(args, environment);
+		const deadline = Date.now() + START_TIMEOUT_MS;
+		let printed = '';
+		child.stdout?.on('data', (chunk: Buffer) => (printed += chunk.toString()));
+		child.stderr?.on('data', (chunk: Buffer) => (printed += chunk.toString()));
+		while (!printed.includes(ready)) {
+			if (hasEnded(child) || Date.now() > deadline) {
+				await end(child, 'SIGKILL');
+				throw new HostUnavailable(
+					`n8n ${args[0]} did not start. Its last words (all in ${this.log}):\n${printed.slice(-2_000)}`,
+				);
+			}
+			await sleep(100);
+		}
+		return child;
+	}
+
+	private spawn(args: string[], environment: NodeJS.ProcessEnv = {}): ChildProcess {
 		const child = spawn(this.host.node, [this.host.command, ...args], {
 			cwd: this.userFolder,
-			env: this.environment(),
+			env: { ...this.environment(), ...environment },
 			stdio: ['ignore', 'pipe', 'pipe'],
 			// A Ctrl-C in the terminal reaches whoever started n8n, which then stops it in order.
 			detached: true,
@@ -247,6 +308,7 @@ export class N8n {
 			N8N_TEMPLATES_ENABLED: 'false',
 			N8N_PERSONALIZATION_ENABLED: 'false',
 			N8N_RUNNERS_ENABLED: 'true',
+			...this.moreEnvironment,
 		};
 	}
 
@@ -261,7 +323,17 @@ export class N8n {
 	}
 }
 
-async function freePort(port: number): Promise<number> {
+function taskOf(json: object) {
+	const timing = { startTime: Date.now(), executionTime: 0, executionIndex: 0 };
+	return { ...timing, executionStatus: 'success', source: [null], data: { main: [[{ json }]] } };
+}
+
+/**
+ * The port, or any free one for 0.
+ *
+ * @throws HostUnavailable when it is taken
+ */
+export async function freePort(port: number): Promise<number> {
 	return await new Promise((resolve, reject) => {
 		const server = createServer();
 		server.once('error', (error: NodeJS.ErrnoException) =>

@@ -35,15 +35,27 @@ export function packNode(destination: string): Tarball {
 }
 
 /**
- * Installs the tarball where n8n keeps community nodes, in the way n8n does: without running scripts,
- * and without the peer dependency, which the host itself gives.
+ * Installs the node where n8n keeps community nodes, with the command that the README gives: without
+ * running scripts, and without the peer dependency, which the host itself gives.
+ *
+ * @param source what npm takes: a tarball's file, or the package's name
+ * @param registry the registry to take it from; the machine's own when absent
  */
-export function installNode(tarball: Tarball, userFolder: string): void {
+export function installNode(source: string, userFolder: string, registry?: string): void {
 	const nodes = path.join(userFolder, '.n8n', 'nodes');
 	mkdirSync(nodes, { recursive: true });
+	const from = registry === undefined ? [] : ['--registry', registry];
 	execFileSync(
 		'npm',
-		['install', tarball.file, '--ignore-scripts', '--legacy-peer-deps', '--no-audit', '--no-fund'],
+		[
+			'install',
+			source,
+			...from,
+			'--ignore-scripts',
+			'--legacy-peer-deps',
+			'--no-audit',
+			'--no-fund',
+		],
 		{ cwd: nodes, stdio: ['ignore', 'ignore', 'pipe'] },
 	);
 }

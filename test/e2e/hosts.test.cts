@@ -1,27 +1,30 @@
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 
-import type { INodeExecutionData } from 'n8n-workflow';
-
-import { installHost, type HostName } from '../../hosts/install.cts';
-import { N8n, type StoredExecution } from '../../hosts/n8n.cts';
-import { installNode, packNode, type Tarball } from '../../hosts/pack.cts';
+import type { HostName } from '../../hosts/install.cts';
+import type { N8n, StoredExecution } from '../../hosts/n8n.cts';
+import { packNode } from '../../hosts/pack.cts';
 import type { Fault } from '../../sandbox/faults.cts';
-import { startSandbox, type Sandbox } from '../../sandbox/server.cts';
-import { agentNode, createForRow, CREDENTIAL_ID, rowsWorkflow } from './workflows.cts';
+import type { Sandbox } from '../../sandbox/server.cts';
+import { startChatModel, type ChatModel } from './chatModel.cts';
+import { itemsOf, jsonOf, KEY, TestHost, until } from './host.cts';
+import {
+	agentNode,
+	createForRow,
+	CREDENTIAL_ID,
+	n8nNode,
+	rowsWorkflow,
+	toolWorkflow,
+	webhookWorkflow,
+} from './workflows.cts';
 
-const KEY = 'e2e-key-that-stays-home';
-jest.setTimeout(120_000);
-
-const packing = mkdtempSync(path.join(tmpdir(), 'agent-invocation-pack-'));
-let tarball: Tarball;
-beforeAll(() => {
-	tarball = packNode(packing);
-});
-afterAll(() => rmSync(packing, { recursive: true, force: true }));
+jest.setTimeout(180_000);
 
 test('the tarball holds what users need and nothing else, under 150 kB', () => {
+	const folder = mkdtempSync(path.join(tmpdir(), 'agent-invocation-pack-'));
+	const tarball = packNode(folder);
+	rmSync(folder, { recursive: true, force: true });
 	const outside = tarball.files
 		.map((file) => file.path)
 		.filter((file) => !file.startsWith('dist/') || !/\.(js|json|svg)$/.test(file));
@@ -31,56 +34,70 @@ test('the tarball holds what users need and nothing else, under 150 kB', () => {
 
 describe.each<HostName>(['n8n-2', 'n8n-1'])('in %s', (hostName) => {
 	const isOld = hostName === 'n8n-1';
+	let host: TestHost;
 	let sandbox: Sandbox;
 	let n8n: N8n;
-	let folder: string;
+	let chatModel: ChatModel;
+	/** An execution that takes a minute and more, so it is begun before the others. */
+	let asTool: string;
 
 	beforeAll(async () => {
-		const host = await installHost(hostName, (line) => process.stderr.write(`${line}\n`));
-		folder = mkdtempSync(path.join(tmpdir(), `agent-invocation-${hostName}-`));
-		sandbox = await startSandbox(0, { apiKeys: [KEY], agentCount: 250 });
-		installNode(tarball, folder);
-		n8n = await N8n.prepare(host, folder);
-		await n8n.importCredential({
-			id: CREDENTIAL_ID,
-			name: 'Sandbox',
-			data: { baseUrl: sandbox.baseUrl, apiKey: KEY },
-		});
+		chatModel = await startChatModel();
 		const workflows = [
+			toolWorkflow(
+				'tool',
+				'chatModel0000001',
+				agentNode('Run', {
+					...createForRow,
+					agentId: { __rl: true, mode: 'id', value: '3' },
+					parametersJson: '{ "seconds": 30, "text": "as asked" }',
+					options: { pollInterval: 65 },
+				}),
+			),
 			rowsWorkflow(
 				'list',
 				agentNode('Agents', { resource: 'agent', operation: 'list', returnAll: true }),
 			),
 			rowsWorkflow('run', agentNode('Run', createForRow)),
+			webhookWorkflow(
+				'loop',
+				[
+					n8nNode('Loop', 'splitInBatches', 3),
+					agentNode('Run', createForRow, { retryOnFail: true, waitBetweenTries: 0 }),
+					n8nNode('Good', 'noOp'),
+				],
+				{ Rows: [['Loop']], Loop: [['Good'], ['Run']], Run: [['Loop']] },
+			),
 			rowsWorkflow('errors', agentNode('Run', createForRow, { onError: 'continueErrorOutput' })),
 			rowsWorkflow('regular', agentNode('Run', createForRow, { onError: 'continueRegularOutput' })),
 		];
-		await n8n.importWorkflows(workflows);
-		for (const { id } of workflows) await n8n.activate(id);
-		await n8n.start();
-		await n8n.setUpOwner();
+		host = await TestHost.start(hostName, workflows, {
+			settings: { agentCount: 250 },
+			credentials: [
+				{
+					id: 'chatModel0000001',
+					name: 'chatModel0000001',
+					type: 'openAiApi',
+					data: { apiKey: 'none', url: chatModel.baseUrl },
+				},
+			],
+		});
+		({ n8n, sandbox } = host);
+		asTool = await host.begin('tool', [{}]);
 	}, 900_000);
 
 	afterAll(async () => {
-		await n8n?.kill('SIGTERM');
-		await sandbox?.close();
-		rmSync(folder, { recursive: true, force: true });
+		await host?.stop();
+		await chatModel?.close();
 	});
 
-	/** Calls a workflow's webhook with rows and waits until its execution has ended. */
-	async function execute(workflowId: string, rows: unknown[]): Promise<StoredExecution> {
-		await n8n.callWebhook(workflowId, { rows });
-		return await n8n.endOf(await n8n.newestExecutionId(workflowId));
-	}
-
-	function itemsOf(execution: StoredExecution, node: string, output = 0): INodeExecutionData[] {
-		return execution.data.resultData.runData[node]?.[0]?.data?.main?.[output] ?? [];
-	}
+	const execute = async (workflowId: string, rows: unknown[]) =>
+		await host.execute(workflowId, rows);
 
 	test('agents are listed, every one once', async () => {
 		const execution = await execute('list', [{}]);
 		expect(execution.status).toBe('success');
-		const ids = itemsOf(execution, 'Agents').map(({ json }) => json.id);
+		const ids = jsonOf(execution, 'Agents').map(({ id }) => id);
 		expect(ids).toEqual(Array.from({ length: 250 }, (_, index) => index + 1));
 	});
 
@@ -92,8 +109,9 @@ describe.each<HostName>(['n8n-2', 'n8n-1'])('in %s', (hostName) => {
 			seconds.map((s) => ({ agent: 3, values: { seconds: s, text: `took ${s}` } })),
 		);
 		expect(execution.status).toBe('success');
-		const items = itemsOf(execution, 'Good');
-		expect(items.map(({ json }) => json.output)).toEqual(seconds.map((s) => `took ${s}`));
+		expect(jsonOf(execution, 'Good').map(({ output }) => output)).toEqual(
+			seconds.map((s) => `took ${s}`),
+		);
 		const paired = itemsOf(execution, 'Run').map(({ pairedItem }) => pairedItem);
 		expect(paired).toEqual(seconds.map((_, item) => ({ item })));
 		expect(sandbox.runs.all).toHaveLength(before + seconds.length);
@@ -112,8 +130,8 @@ describe.each<HostName>(['n8n-2', 'n8n-1'])('in %s', (hostName) => {
 		const rows = [{ agent: 1 }, { agent: 5 }, { agent: 'none' }, { agent: 7 }];
 		const execution = await execute('errors', rows);
 		expect(execution.status).toBe('success');
-		expect(itemsOf(execution, 'Good').map(({ json }) => json.agent_id)).toEqual([1, 7]);
-		const bad = itemsOf(execution, 'Bad').map(({ json }) => json);
+		expect(jsonOf(execution, 'Good').map((json) => json.agent_id)).toEqual([1, 7]);
+		const bad = jsonOf(execution, 'Bad');
 		const { runId } = sandbox.runs.all.filter(({ agentId }) => agentId === 5).at(-1)!;
 		expect(bad).toHaveLength(2);
 		expect(bad[0]!.error).toContain(runId);
@@ -129,7 +147,7 @@ describe.each<HostName>(['n8n-2', 'n8n-1'])('in %s', (hostName) => {
 
 	test("'Continue' keeps everything that is known of a failed item", async () => {
 		const execution = await execute('regular', [{ agent: 4_711 }]);
-		expect(itemsOf(execution, 'Good').map(({ json }) => json)).toMatchObject([
+		expect(jsonOf(execution, 'Good')).toMatchObject([
 			{
 				error: 'The service has no agent 4711 for this organization',
 				details: { code: 'agent_not_found', http_status: 404, agent_id: 4_711 },
@@ -212,15 +230,82 @@ describe.each<HostName>(['n8n-2', 'n8n-1'])('in %s', (hostName) => {
 		});
 	});
 
+	describe("the editor's Retry of an execution that failed while it waited", () => {
+		// The look at the first item's run is refused, which ends the wait for both; both runs go on.
+		async function failWhileWaiting(): Promise<StoredExecution> {
+			const before = sandbox.runs.all.length;
+			sandbox.faults.add({
+				kind: 'answer',
+				status: 401,
+				body: { error: { code: 'invalid_api_key', message: 'No.', request_id: '1' } },
+				method: 'GET',
+			});
+			const rows = ['one', 'two'].map((text) => ({ agent: 3, values: { seconds: 4, text } }));
+			const failed = await execute('run', rows);
+			expect(failed.status).toBe('error');
+			expect(sandbox.runs.all).toHaveLength(before + 2);
+			return failed;
+		}
+
+		test.each([false, true])(
+			'takes the runs that are there (with the current workflow: %s)',
+			async (loadWorkflow) => {
+				const failed = await failWhileWaiting();
+				const creates = sandbox.runs.all.length;
+				const { data } = await n8n.rest<{ data: { id: string; status: string } }>(
+					'POST',
+					`/executions/${failed.id}/retry`,
+					{ loadWorkflow },
+				);
+				const retried = await n8n.endOf(data.id);
+				expect(retried.status).toBe('success');
+				expect(jsonOf(retried, 'Good').map(({ output }) => output)).toEqual(['one', 'two']);
+				expect(sandbox.runs.all).toHaveLength(creates);
+			},
+		);
+	});
+
+	test('inside Loop Over Items, a try after a failed look takes the run of its own turn', async () => {
+		const creates = sandbox.runs.all.length;
+		sandbox.faults.add({ kind: 'html', status: 401, method: 'GET' });
+		const row = { agent: 3, values: { seconds: 1, text: 'the same' } };
+		const execution = await execute('loop', [row, row]);
+		expect(execution.status).toBe('success');
+		const [one, two] = sandbox.runs.all.slice(creates);
+		const ids = jsonOf(execution, 'Good').map(({ run_id: runId }) => runId);
+		expect(ids).toEqual([one?.runId, two?.runId]);
+		expect(sandbox.runs.all).toHaveLength(creates + 2);
+	});
+
+	test('an execution that is stopped while it waits in the node ends within a second', async () => {
+		const id = await host.begin('run', [{ agent: 3, values: { seconds: 600 } }]);
+		const isLooked = () =>
+			sandbox.requests.at(-1)?.url.endsWith(sandbox.runs.all.at(-1)?.runId ?? 'none') === true;
+		await until(isLooked);
+		const runs = sandbox.runs.all.length;
+		const stoppedAt = Date.now();
+		await n8n.stopExecution(id);
+		const { status } = await n8n.endOf(id);
+		expect(status).toBe('canceled');
+		expect(Date.now() - stoppedAt).toBeLessThan(1_000);
+		const seen = sandbox.requests.length;
+		await new Promise((resolve) => setTimeout(resolve, 3_000));
+		expect(sandbox.requests).toHaveLength(seen);
+		expect(sandbox.runs.all).toHaveLength(runs);
+	});
+
+	test("as a tool of n8n's AI Agent, a long wait stays in the node and its result is the answer", async () => {
+		const execution = await n8n.endOf(asTool);
+		expect(execution.status).toBe('success');
+		const [answer] = jsonOf(execution, 'Good');
+		// Parked, the run itself would take the place of the agent's answer.
+		expect(answer?.output).toMatch(/^The tool says: .*as asked/);
+		const runs = sandbox.runs.all.filter(({ bindings }) => bindings.text === 'as asked');
+		expect(runs).toHaveLength(1);
+	});
+
 	test('the key is nowhere in n8n: not in its database, its log or its settings', async () => {
 		await n8n.kill('SIGTERM');
-		const home = path.join(folder, '.n8n');
-		const files = readdirSync(home, { withFileTypes: true })
-			.filter((entry) => entry.isFile())
-			.map((entry) => path.join(home, entry.name));
-		expect(files.some((file) => file.endsWith('database.sqlite'))).toBe(true);
-		for (const file of [...files, n8n.log]) {
-			expect({ file, hasKey: readFileSync(file).includes(KEY) }).toEqual({ file, hasKey: false });
-		}
+		expect(host.filesWithKey()).toEqual([]);
 	});
 });

@@ -4,7 +4,7 @@ import type { WorkflowFile } from '../../hosts/n8n.cts';
 
 export const CREDENTIAL_ID = 'sandboxAccount01';
 
-type NodeFile = Partial<INode> & { name: string };
+export type NodeFile = Partial<INode> & { name: string };
 
 /** A node of ours with the credential for the sandbox. */
 export function agentNode(
@@ -24,53 +24,82 @@ export function agentNode(
 	};
 }
 
-/** A webhook that takes `{ "rows": [...] }` and gives each row as an item, then `node`. */
-export function rowsWorkflow(id: string, node: NodeFile): WorkflowFile {
-	const after = (name: string): NodeFile => ({
+/** A node of n8n's own. */
+export function n8nNode(
+	name: string,
+	type: string,
+	typeVersion = 1,
+	more: Partial<INode> = {},
+): NodeFile {
+	return {
 		id: name,
 		name,
-		type: 'n8n-nodes-base.noOp',
-		typeVersion: 1,
-		position: [800, 0],
+		type: `n8n-nodes-base.${type}`,
+		typeVersion,
+		position: [0, 0],
 		parameters: {},
+		...more,
+	};
+}
+
+/** Nodes that a node's outputs lead to, one list of names for each output. */
+export type Wires = Record<string, string[][]>;
+
+/**
+ * A webhook that takes `{ "rows": [...] }` and gives each row as an item to the node `Rows`, followed by
+ * other nodes.
+ */
+export function webhookWorkflow(
+	id: string,
+	nodes: NodeFile[],
+	wires: Wires,
+	responseMode = 'onReceived',
+): WorkflowFile {
+	const webhook = n8nNode('Webhook', 'webhook', 2, {
+		webhookId: id,
+		parameters: { httpMethod: 'POST', path: id, responseMode, options: {} },
 	});
+	const rows = n8nNode('Rows', 'splitOut', 1, {
+		parameters: { fieldToSplitOut: 'body.rows', options: { destinationFieldName: 'row' } },
+	});
+	return workflow(id, [webhook, rows, ...nodes], { Webhook: [['Rows']], ...wires });
+}
+
+/**
+ * A workflow that is started by hand: code that gives items, then other nodes, one after the other.
+ *
+ * @param jsCode what n8n's Code node, here `Rows`, runs once for all items
+ */
+export function manualWorkflow(id: string, jsCode: string, nodes: NodeFile[]): WorkflowFile {
+	const rows = n8nNode('Rows', 'code', 2, { parameters: { jsCode } });
+	const chain = [n8nNode('Start', 'manualTrigger'), rows, ...nodes];
+	const wires = chain.slice(1).map(({ name }, index) => [chain[index]?.name, [[name]]]);
+	return workflow(id, chain, Object.fromEntries(wires) as Wires);
+}
+
+function workflow(id: string, nodes: NodeFile[], wires: Wires): WorkflowFile {
+	const connections = Object.entries(wires).map(([from, outputs]) => [
+		from,
+		{ main: outputs.map((names) => names.map((node) => ({ node, type: 'main', index: 0 }))) },
+	]);
 	return {
 		id,
 		name: id,
-		nodes: [
-			{
-				id: 'webhook',
-				name: 'Webhook',
-				type: 'n8n-nodes-base.webhook',
-				typeVersion: 2,
-				position: [0, 0],
-				webhookId: id,
-				parameters: { httpMethod: 'POST', path: id, responseMode: 'onReceived', options: {} },
-			},
-			{
-				id: 'rows',
-				name: 'Rows',
-				type: 'n8n-nodes-base.splitOut',
-				typeVersion: 1,
-				position: [200, 0],
-				parameters: { fieldToSplitOut: 'body.rows', options: { destinationFieldName: 'row' } },
-			},
-			node,
-			after('Good'),
-			after('Bad'),
-		],
-		connections: {
-			Webhook: { main: [[{ node: 'Rows', type: 'main', index: 0 }]] },
-			Rows: { main: [[{ node: node.name, type: 'main', index: 0 }]] },
-			[node.name]: {
-				main: [
-					[{ node: 'Good', type: 'main', index: 0 }],
-					[{ node: 'Bad', type: 'main', index: 0 }],
-				],
-			},
-		},
+		nodes: nodes.map((node, index) => ({
+			...node,
+			position: [index * 220, 0] as [number, number],
+		})),
+		connections: Object.fromEntries(connections) as Record<string, unknown>,
 		settings: { executionOrder: 'v1' },
 	};
+}
+
+/** Rows, then `node`, then `Good` after its first and `Bad` after its error output. */
+export function rowsWorkflow(id: string, node: NodeFile): WorkflowFile {
+	return webhookWorkflow(id, [node, n8nNode('Good', 'noOp'), n8nNode('Bad', 'noOp')], {
+		Rows: [[node.name]],
+		[node.name]: [['Good'], ['Bad']],
+	});
 }
 
 /** Parameters that create a run of the row's agent with the row's values. */
@@ -82,3 +111,32 @@ export const createForRow: INode['parameters'] = {
 	parametersJson: '={{ JSON.stringify($json.row.values ?? {}) }}',
 	options: {},
 };
+
+/** n8n's AI Agent with a chat model and nodes of ours as its tools. */
+export function toolWorkflow(id: string, credentialId: string, ...tools: NodeFile[]): WorkflowFile {
+	const agent = n8nNode('AI Agent', 'agent', 2, {
+		type: '@n8n/n8n-nodes-langchain.agent',
+		parameters: { promptType: 'define', text: 'Use the tool.', options: {} },
+	});
+	const model = n8nNode('Model', 'lmChatOpenAi', 1.2, {
+		type: '@n8n/n8n-nodes-langchain.lmChatOpenAi',
+		credentials: { openAiApi: { id: credentialId, name: credentialId } },
+		parameters: { model: { __rl: true, mode: 'id', value: 'test' }, options: {} },
+	});
+	const workflow = webhookWorkflow(
+		id,
+		[
+			agent,
+			model,
+			...tools.map((tool) => ({ ...tool, type: `${tool.type}Tool` })),
+			n8nNode('Good', 'noOp'),
+		],
+		{ Rows: [[agent.name]], [agent.name]: [['Good']] },
+	);
+	const into = (type: string) => ({ [type]: [[{ node: agent.name, type, index: 0 }]] });
+	Object.assign(workflow.connections, {
+		[model.name]: into('ai_languageModel'),
+		...Object.fromEntries(tools.map(({ name }) => [name, into('ai_tool')])),
+	});
+	return workflow;
+}

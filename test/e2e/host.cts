@@ -1,0 +1,157 @@
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+
+import type { IDataObject, INodeExecutionData } from 'n8n-workflow';
+
+import { installHost, type HostName } from '../../hosts/install.cts';
+import {
+	N8n,
+	type CredentialFile,
+	type StoredExecution,
+	type WorkflowFile,
+} from '../../hosts/n8n.cts';
+import { installNode, packNode } from '../../hosts/pack.cts';
+import { startSandbox, type Sandbox } from '../../sandbox/server.cts';
+import type { Settings } from '../../sandbox/settings.cts';
+import { CREDENTIAL_ID } from './workflows.cts';
+
+/** The key that every test host's credential has. */
+export const KEY = 'e2e-key-that-stays-home';
+
+/** What a test host has besides. */
+export interface HostOptions {
+	settings?: Partial<Settings>;
+	/** API keys that the sandbox accepts too. Each has a credential, with the key for its ID. */
+	keys?: string[];
+	/** Credentials of other types. */
+	credentials?: CredentialFile[];
+	environment?: NodeJS.ProcessEnv;
+	/** Whether the workflows are published; true when absent. */
+	publishes?: boolean;
+}
+
+/** A real n8n with the packed node, a credential and workflows, and the sandbox that it talks to. */
+export class TestHost {
+	private constructor(
+		readonly n8n: N8n,
+		readonly sandbox: Sandbox,
+		private readonly folder: string,
+	) {}
+
+	/** Starts n8n with the workflows active. The installation may take minutes. */
+	static async start(
+		name: HostName,
+		workflows: WorkflowFile[],
+		options: HostOptions = {},
+	): Promise<TestHost> {
+		const { settings, keys = [], credentials = [], environment, publishes = true } = options;
+		const host = await installHost(name, (line) => process.stderr.write(`${line}\n`));
+		const folder = mkdtempSync(path.join(tmpdir(), `agent-invocation-${name}-`));
+		const sandbox = await startSandbox(0, { apiKeys: [KEY, ...keys], ...settings });
+		installNode(packNode(folder).file, folder);
+		const n8n = await N8n.prepare(host, folder, 0, environment);
+		const { baseUrl } = sandbox;
+		const apiKeys = { [CREDENTIAL_ID]: KEY, ...Object.fromEntries(keys.map((key) => [key, key])) };
+		const own = Object.entries(apiKeys).map(([id, apiKey]) => ({
+			id,
+			name: id,
+			data: { baseUrl, apiKey },
+		}));
+		const testHost = new TestHost(n8n, sandbox, folder);
+		try {
+			await n8n.importCredentials([...own, ...credentials]);
+			await n8n.importWorkflows(workflows);
+			await n8n.start();
+			await n8n.setUpOwner();
+			if (publishes) await testHost.publish(workflows);
+			return testHost;
+		} catch (thrown) {
+			await testHost.stop();
+			throw thrown;
+		}
+	}
+
+	private async publish(workflows: WorkflowFile[]): Promise<void> {
+		for (const { id, nodes } of workflows) {
+			const isManual = nodes.some(({ type }) => type === 'n8n-nodes-base.manualTrigger');
+			if (!isManual) await this.n8n.activate(id);
+		}
+	}
+
+	async stop(): Promise<void> {
+		await this.n8n.kill('SIGTERM');
+		await this.sandbox.close();
+		rmSync(this.folder, { recursive: true, force: true });
+	}
+
+	/** Calls a workflow's webhook with rows. Gives the execution's ID. */
+	async begin(workflowId: string, rows: unknown[]): Promise<string> {
+		await this.n8n.callWebhook(workflowId, { rows });
+		return await this.n8n.newestExecutionId(workflowId);
+	}
+
+	/** Waits until n8n has stored an execution as waiting. */
+	async untilParked(executionId: string): Promise<void> {
+		const isParked = async () => (await this.n8n.execution(executionId)).status === 'waiting';
+		await until(isParked).catch(async () => {
+			const { status, data } = await this.n8n.execution(executionId);
+			const tasks = JSON.stringify(data.resultData);
+			throw new Error(`Execution ${executionId} does not park but is ${status}: ${tasks}`);
+		});
+	}
+
+	/** Calls a workflow's webhook with rows and waits until its execution has ended. */
+	async execute(workflowId: string, rows: unknown[]): Promise<StoredExecution> {
+		return await this.n8n.endOf(await this.begin(workflowId, rows));
+	}
+
+	/** Moves the time at which n8n resumes a waiting execution to now: n8n finds it within a minute. */
+	makeDue(executionId: string): void {
+		const script = `
+			const { DatabaseSync } = require('node:sqlite');
+			const database = new DatabaseSync(process.argv[1]);
+			database.exec('PRAGMA busy_timeout = 5000');
+			const now = new Date().toISOString().replace('T', ' ').replace('Z', '');
+			database.prepare('UPDATE execution_entity SET "waitTill" = ? WHERE id = ?').run(now, process.argv[2]);`;
+		const file = path.join(this.folder, '.n8n', 'database.sqlite');
+		execFileSync(this.n8n.host.node, ['-e', script, file, executionId], { stdio: 'ignore' });
+	}
+
+	/** The files of n8n that hold the API key in plain text. */
+	filesWithKey(): string[] {
+		const home = path.join(this.folder, '.n8n');
+		const files = readdirSync(home, { withFileTypes: true })
+			.filter((entry) => entry.isFile())
+			.map((entry) => path.join(home, entry.name));
+		if (!files.some((file) => file.endsWith('database.sqlite'))) throw new Error('no database');
+		return [...files, this.n8n.log].filter((file) => readFileSync(file).includes(KEY));
+	}
+}
+
+/** Waits until something is so. */
+export async function until(
+	isSo: () => boolean | Promise<boolean>,
+	timeoutMs = 60_000,
+): Promise<void> {
+	const deadline = Date.now() + timeoutMs;
+	while (!(await isSo())) {
+		if (Date.now() > deadline) throw new Error(`It is not so after ${timeoutMs} ms`);
+		await new Promise((resolve) => setTimeout(resolve, 200));
+	}
+}
+
+/** The items that a node gave on an output, in one of its runs. */
+export function itemsOf(
+	execution: StoredExecution,
+	node: string,
+	{ output = 0, run = 0 } = {},
+): INodeExecutionData[] {
+	return execution.data.resultData.runData[node]?.[run]?.data?.main?.[output] ?? [];
+}
+
+/** The json of these items. */
+export function jsonOf(...of: Parameters<typeof itemsOf>): IDataObject[] {
+	return itemsOf(...of).map(({ json }) => json);
+}

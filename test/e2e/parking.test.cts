@@ -1,0 +1,248 @@
+import type { INode } from 'n8n-workflow';
+
+import type { StoredExecution } from '../../hosts/n8n.cts';
+import { itemsOf, jsonOf, TestHost } from './host.cts';
+import { agentNode, createForRow, n8nNode, rowsWorkflow, webhookWorkflow } from './workflows.cts';
+
+// Parked waits in a real n8n 2 that is killed with SIGKILL in mid-wait and started again. All
+// executions wait at the same time, since each takes minutes.
+jest.setTimeout(480_000);
+
+/** A run of the scripted agent. */
+const row = (seconds: number, text: string, status = 'succeeded') => ({
+	agent: 3,
+	values: { seconds, text, status },
+});
+
+const parking = (options = {}) => ({
+	...createForRow,
+	options: { pollInterval: 65, ...options },
+});
+
+function parkedWorkflow(id: string, more: Partial<INode> = {}, options = {}) {
+	return rowsWorkflow(id, agentNode('Run', parking(options), more));
+}
+
+// Limits that are not the sub-workflows' own, and that would end or refuse them.
+const environment = {
+	EXECUTIONS_TIMEOUT: '50',
+	N8N_WORKFLOW_CALLER_POLICY_DEFAULT_OPTION: 'none',
+};
+const unlimited = { executionOrder: 'v1', executionTimeout: -1 };
+
+const good = n8nNode('Good', 'noOp');
+
+const workflows = [
+	parkedWorkflow('survives'),
+	parkedWorkflow('stops', { retryOnFail: true, waitBetweenTries: 0 }),
+	parkedWorkflow('continues', { onError: 'continueRegularOutput' }),
+	parkedWorkflow('separates', { onError: 'continueErrorOutput', retryOnFail: true }),
+	parkedWorkflow('timesOut', { onError: 'continueErrorOutput' }, { timeout: 100 }),
+	parkedWorkflow('outputsAnyway', {}, { timeout: 100, onTimeout: 'output' }),
+	webhookWorkflow(
+		'branches',
+		[
+			n8nNode('Side', 'if', 1, {
+				parameters: {
+					conditions: {
+						boolean: [{ value1: "={{ $json.row.values.text === 'left' }}", value2: true }],
+					},
+				},
+			}),
+			agentNode('Run', parking()),
+			good,
+		],
+		{ Rows: [['Side']], Side: [['Run'], ['Run']], Run: [['Good']] },
+	),
+	webhookWorkflow(
+		'loops',
+		[n8nNode('Loop', 'splitInBatches', 3), agentNode('Run', parking()), good],
+		{ Rows: [['Loop']], Loop: [['Good'], ['Run']], Run: [['Loop']] },
+	),
+	{
+		id: 'manual',
+		name: 'manual',
+		nodes: [
+			n8nNode('Manual', 'manualTrigger'),
+			agentNode('Run', {
+				...parking(),
+				agentId: { __rl: true, mode: 'id', value: '3' },
+				parametersJson: '{ "seconds": 20, "text": "by hand" }',
+			}),
+		],
+		connections: { Manual: { main: [[{ node: 'Run', type: 'main', index: 0 }]] } },
+	},
+].map((workflow) => ({ ...workflow, settings: { ...unlimited, ...workflow.settings } }));
+
+// This one's own timeout ends its wait before n8n ends the workflow.
+workflows.push({
+	...parkedWorkflow('limited', { onError: 'continueErrorOutput' }),
+	settings: { executionOrder: 'v1', executionTimeout: 170 },
+});
+
+const rows: Record<string, unknown[]> = {
+	survives: [row(240, 'four minutes'), row(1, 'one second'), row(100, 'in between')],
+	stops: [row(1, 'soon'), row(40, 'broke', 'failed'), row(600, 'never awaited')],
+	continues: [row(40, 'broke', 'failed'), row(50, '', 'cancelled'), row(1, 'went well')],
+	separates: [row(40, 'broke', 'failed'), row(50, '', 'cancelled'), row(1, 'went well')],
+	timesOut: [row(600, 'too late'), row(1, 'in time')],
+	outputsAnyway: [row(600, 'too late'), row(1, 'in time')],
+	branches: [row(30, 'left'), row(30, 'right')],
+	loops: [row(20, 'first turn'), row(1, 'second turn')],
+	limited: [row(600, 'limited')],
+};
+
+let host: TestHost;
+const ids: Record<string, string> = {};
+
+beforeAll(async () => {
+	host = await TestHost.start('n8n-2', workflows, { environment });
+	for (const id of Object.keys(rows)) ids[id] = await host.begin(id, rows[id]!);
+	ids.manual = await host.n8n.runManually('manual', 'Manual');
+	for (const id of Object.values(ids)) await host.untilParked(id);
+	await host.n8n.kill('SIGKILL');
+	await host.n8n.start();
+}, 900_000);
+
+afterAll(async () => await host?.stop());
+
+async function endOf(workflowId: string): Promise<StoredExecution> {
+	return await host.n8n.endOf(ids[workflowId]!, 450_000);
+}
+
+/** What the sandbox was asked to create for rows, by their text. */
+function createsOf(texts: string[]): number {
+	return host.sandbox.runs.all.filter(({ bindings }) => texts.includes(bindings.text ?? '')).length;
+}
+
+test('three items that fail, are cancelled and succeed, continuing', async () => {
+	const execution = await endOf('continues');
+	expect(execution.status).toBe('success');
+	expect(jsonOf(execution, 'Good')).toMatchObject([
+		{ error: expect.stringContaining('failed: broke') as string, details: { status: 'failed' } },
+		{ error: expect.stringContaining('was cancelled') as string, details: { status: 'cancelled' } },
+		{ status: 'succeeded', output: 'went well' },
+	]);
+	expect(itemsOf(execution, 'Run').map(({ pairedItem }) => pairedItem)).toEqual([
+		{ item: 0 },
+		{ item: 1 },
+		{ item: 2 },
+	]);
+});
+
+test('three items that fail, are cancelled and succeed, with an error output', async () => {
+	const execution = await endOf('separates');
+	expect(execution.status).toBe('success');
+	expect(jsonOf(execution, 'Good')).toMatchObject([{ status: 'succeeded', output: 'went well' }]);
+	const named = JSON.stringify(jsonOf(execution, 'Bad'));
+	const [failed, cancelled] = host.sandbox.runs.all.filter(({ runId }) => named.includes(runId));
+	expect(jsonOf(execution, 'Bad')).toMatchObject([
+		{
+			row: { values: { text: 'broke' } },
+			error: `Run ${failed?.runId} of agent 3 failed: broke`,
+			details: { agent_id: 3, run_id: failed?.runId, status: 'failed' },
+		},
+		{
+			row: { values: { status: 'cancelled' } },
+			error: `Run ${cancelled?.runId} of agent 3 was cancelled at the service`,
+			details: { agent_id: 3, run_id: cancelled?.runId, status: 'cancelled' },
+		},
+	]);
+});
+
+test('a failed item stops the node, which names the other runs, and starts none anew', async () => {
+	const execution = await endOf('stops');
+	expect(execution.status).toBe('error');
+	const { error } = execution.data.resultData;
+	const failed = host.sandbox.runs.all.find(
+		({ bindings, runId }) => bindings.text === 'broke' && error?.message.includes(runId),
+	);
+	expect(error?.message).toBe(`Run ${failed?.runId} of agent 3 failed: broke`);
+	const other = host.sandbox.runs.all.find(({ bindings }) => bindings.text === 'never awaited');
+	expect(error?.description).toContain(other?.runId);
+	expect(error?.description).toContain("use 'Get a run'");
+	expect(error).toMatchObject({ node: { name: 'Run' } });
+	expect(createsOf(['never awaited', 'soon'])).toBe(2);
+});
+
+test('the time limit holds while parked, as a failed item and as output', async () => {
+	const separated = await endOf('timesOut');
+	expect(jsonOf(separated, 'Good')).toMatchObject([{ output: 'in time' }]);
+	expect(jsonOf(separated, 'Bad')).toMatchObject([
+		{
+			row: { values: { text: 'too late' } },
+			error: expect.stringContaining('has not finished within 100 s') as string,
+			details: { agent_id: 3, status: 'running' },
+		},
+	]);
+	const output = await endOf('outputsAnyway');
+	expect(jsonOf(output, 'Good')).toMatchObject([
+		{ agent_id: 3, status: 'running' },
+		{ output: 'in time' },
+	]);
+});
+
+test('the same node, reached from two branches, is parked for both', async () => {
+	const execution = await endOf('branches');
+	expect(execution.status).toBe('success');
+	const outputs = [0, 1].flatMap((run) => jsonOf(execution, 'Run', { run }));
+	expect(outputs.map(({ output }) => output).sort()).toEqual(['left', 'right']);
+	expect(createsOf(['left', 'right'])).toBe(2);
+});
+
+test('every turn of Loop Over Items has its own run', async () => {
+	const execution = await endOf('loops');
+	expect(execution.status).toBe('success');
+	expect(jsonOf(execution, 'Good')).toMatchObject([
+		{ output: 'first turn' },
+		{ output: 'second turn' },
+	]);
+	expect(createsOf(['first turn', 'second turn'])).toBe(2);
+});
+
+test('an execution that was started by hand in the editor', async () => {
+	const execution = await endOf('manual');
+	expect(execution.status).toBe('success');
+	expect(jsonOf(execution, 'Run')).toMatchObject([{ output: 'by hand' }]);
+	expect(createsOf(['by hand'])).toBe(1);
+});
+
+test("the workflow's own timeout: the wait ends before it, and names the run", async () => {
+	const execution = await endOf('limited');
+	expect(execution.status).toBe('success');
+	const [run] = host.sandbox.runs.all.filter(({ bindings }) => bindings.text === 'limited');
+	expect(jsonOf(execution, 'Bad')).toMatchObject([
+		{
+			error: expect.stringMatching(/has not finished within 1[34]\d(\.\d)? s$/) as string,
+			details: { run_id: run?.runId },
+		},
+	]);
+});
+
+test('a run of four minutes survives: right outputs, in order, one create an item', async () => {
+	const execution = await endOf('survives');
+	expect(execution.status).toBe('success');
+	expect(jsonOf(execution, 'Good').map(({ output }) => output)).toEqual([
+		'four minutes',
+		'one second',
+		'in between',
+	]);
+	expect(createsOf(['four minutes', 'one second', 'in between'])).toBe(3);
+	// The one that had finished at the first look was not asked for again.
+	const looksAt = (text: string) => {
+		const run = host.sandbox.runs.all.find(({ bindings }) => bindings.text === text);
+		return host.sandbox.requests.filter(({ url }) => url.endsWith(run!.runId)).length;
+	};
+	expect(looksAt('one second')).toBe(1);
+	expect(looksAt('in between')).toBe(2);
+	expect([4, 5]).toContain(looksAt('four minutes'));
+});
+
+test('nothing is left: no sub-workflow in the list, no API key on disk', async () => {
+	await Promise.all(Object.keys(ids).map(endOf));
+	for (const id of Object.keys(ids)) {
+		expect((await host.n8n.executions(id)).map((one) => one.id)).toEqual([ids[id]]);
+	}
+	await host.n8n.kill('SIGTERM');
+	expect(host.filesWithKey()).toEqual([]);
+});

@@ -1,0 +1,92 @@
+import { startChatModel, type ChatModel } from './chatModel.cts';
+import { jsonOf, TestHost } from './host.cts';
+import { agentNode, toolWorkflow } from './workflows.cts';
+
+jest.setTimeout(120_000);
+
+const MODEL = 'chatModel0000001';
+
+const listAgents = agentNode('List agents', {
+	resource: 'agent',
+	operation: 'list',
+	returnAll: true,
+});
+const runAgent = agentNode('Run an agent', {
+	resource: 'run',
+	operation: 'create',
+	agentId: {
+		__rl: true,
+		mode: 'id',
+		value: "={{ $fromAI('agent', 'ID of the agent', 'number') }}",
+	},
+	specifyParameters: 'json',
+	parametersJson:
+		"={{ JSON.stringify($fromAI('parameters', 'Names and values, as an object', 'json')) }}",
+	options: {},
+});
+
+let host: TestHost;
+let right: ChatModel;
+let wrong: ChatModel;
+
+const list = { tool: 'List', arguments: {} };
+const run = (agent: number, region: string) => ({
+	tool: 'Run',
+	arguments: { agent, parameters: { region } },
+});
+
+beforeAll(async () => {
+	right = await startChatModel([list, run(2, 'west')]);
+	wrong = await startChatModel([run(2, 'nowhere'), run(9_999, 'west'), run(5, 'west')]);
+	const models = { right, wrong };
+	host = await TestHost.start(
+		'n8n-2',
+		Object.keys(models).map((id) => toolWorkflow(id, `${MODEL}${id}`, listAgents, runAgent)),
+		{
+			credentials: Object.entries(models).map(([id, { baseUrl }]) => ({
+				id: `${MODEL}${id}`,
+				name: id,
+				type: 'openAiApi',
+				data: { apiKey: 'none', url: baseUrl },
+			})),
+		},
+	);
+}, 900_000);
+
+afterAll(async () => {
+	await host?.stop();
+	await right?.close();
+	await wrong?.close();
+});
+
+test('a model lists the agents, picks one, fills its parameters and gets the output', async () => {
+	const execution = await host.execute('right', [{}]);
+	const [answer] = jsonOf(execution, 'Good');
+	expect(answer?.output).toContain('Sales in the west grew in Q4.');
+	expect(right.results[0]).toContain('Writes the sales report of a region');
+
+	// What a model goes by.
+	const told = right.offered.map(({ name, description }) => `${name}: ${description}`);
+	expect(told).toEqual([
+		'Run_an_agent: Create a run in Agent Invocation',
+		'List_agents: List agents in Agent Invocation',
+	]);
+});
+
+test('an error reaches the model as text that it can act on', async () => {
+	await host.execute('wrong', [{}]);
+	const [value = '', agent = '', parameter = ''] = wrong.results;
+	expect(value).toContain("A parameter's value is not one that agent 2 knows");
+	expect(value).toContain("'nowhere' is not an option of parameter 'region'");
+	expect(agent).toContain('The service has no agent 9999 for this organization');
+	expect(parameter).toContain("A parameter's name is not one of agent 5");
+	for (const result of wrong.results) {
+		expect(JSON.parse(result)).toEqual([
+			{
+				error: expect.any(String) as string,
+				details: expect.any(Object) as object,
+				advice: expect.stringMatching(/\w/) as string,
+			},
+		]);
+	}
+});
