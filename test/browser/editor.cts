@@ -1,0 +1,164 @@
+import { existsSync } from 'node:fs';
+import path from 'node:path';
+
+import { chromium, selectors, type Browser, type Locator, type Page } from 'playwright-core';
+
+import { owner, type N8n } from '../../hosts/n8n.cts';
+import { projectRoot } from '../../hosts/pack.cts';
+
+const SETTLE_MS = 30_000;
+
+/** Where Chromium is: Debian's package, or what CHROMIUM_PATH says. */
+function findChromium(): string {
+	const file = process.env.CHROMIUM_PATH ?? '/usr/bin/chromium';
+	if (existsSync(file)) return file;
+	throw new Error(
+		`No Chromium at ${file}. On Debian and Ubuntu: apt-get install chromium. Elsewhere, set CHROMIUM_PATH.`,
+	);
+}
+
+/**
+ * n8n's editor in a real browser, signed in as the owner. It counts the clicks and keystrokes of a person
+ * who does the same, so tests click and type through it.
+ */
+export class Editor {
+	clicks = 0;
+
+	keystrokes = 0;
+
+	private constructor(
+		readonly page: Page,
+		private readonly browser: Browser,
+		private readonly n8n: N8n,
+	) {}
+
+	static async open(n8n: N8n): Promise<Editor> {
+		selectors.setTestIdAttribute('data-test-id');
+		const browser = await chromium.launch({
+			executablePath: findChromium(),
+			args: [
+				'--no-sandbox',
+				'--disable-gpu',
+				'--disable-quic',
+				// Chromium's own calls home are no part of what is tested.
+				'--disable-background-networking',
+				'--disable-component-update',
+				'--disable-sync',
+			],
+		});
+		const page = await browser.newPage({ viewport: { width: 1_280, height: 800 } });
+		page.setDefaultTimeout(SETTLE_MS);
+		const editor = new Editor(page, browser, n8n);
+		await editor.go('/signin');
+		await page.fill('input[name="emailOrLdapLoginId"]', owner.email);
+		await page.fill('input[name="password"]', owner.password);
+		await page.getByRole('button', { name: 'Sign in' }).click();
+		await page.waitForURL((url) => !url.pathname.includes('signin'));
+		return editor;
+	}
+
+	async close(): Promise<void> {
+		await this.browser.close();
+	}
+
+	/** What is marked with one of n8n's own test IDs. */
+	part(testId: string, hasText?: string): Locator {
+		const all = this.page.getByTestId(testId);
+		return hasText === undefined ? all : all.filter({ hasText });
+	}
+
+	async click(target: Locator): Promise<void> {
+		this.clicks++;
+		await target.click();
+	}
+
+	/** Types into whatever has the focus. */
+	async type(text: string): Promise<void> {
+		this.keystrokes += text.length;
+		await this.page.keyboard.type(text);
+	}
+
+	/** Keeps what is to be seen as one of the README's pictures, when `npm run screenshots` asks for them. */
+	async picture(name: string): Promise<void> {
+		if (!process.env.SCREENSHOTS) return;
+		// Messages that come and go, and whatever the pointer is over, are no part of a picture.
+		await this.page.mouse.move(1, 1);
+		await this.page.getByRole('alert').waitFor({ state: 'hidden' });
+		// Nor is what moves.
+		await this.page.waitForTimeout(1_000);
+		await this.page.screenshot({ path: path.join(projectRoot, 'screenshots', `${name}.png`) });
+	}
+
+	async go(address: string): Promise<void> {
+		await this.page.goto(`${this.n8n.url}${address}`);
+	}
+
+	/** Opens a node of a workflow, as a double-click on it does. */
+	async openNode(workflowId: string, nodeId: string): Promise<void> {
+		await this.go(`/workflow/${workflowId}/${nodeId}`);
+		await this.part('ndv').waitFor();
+	}
+
+	/** Searches the nodes panel from an empty canvas, and gives the names that it finds. */
+	async searchNodes(text: string): Promise<string[]> {
+		await this.click(this.part('canvas-plus-button'));
+		await this.part('node-creator-search-bar').waitFor();
+		await this.type(text);
+		const names = this.part('node-creator-item-name');
+		await names
+			.filter({ hasText: new RegExp(text, 'i') })
+			.first()
+			.waitFor();
+		return (await names.allTextContents()).map((name) => name.trim());
+	}
+
+	/** Chooses a node in the nodes panel, or one of its actions. */
+	async chooseNode(name: string): Promise<void> {
+		await this.click(this.part('node-creator-item-name', name).first());
+	}
+
+	/** Opens the list of agents. Gives its entries, or none where it says what is wrong. */
+	async openAgents(): Promise<Locator> {
+		await this.click(this.part('rlc-input'));
+		const entries = this.part('rlc-item');
+		await entries.first().or(this.part('rlc-error-container')).waitFor();
+		return entries;
+	}
+
+	async chooseAgent(name: string): Promise<void> {
+		const entries = await this.openAgents();
+		await this.click(entries.filter({ hasText: name }).first());
+	}
+
+	/** A setting of the open node, or one of the agent's parameters. */
+	setting(name: string): Locator {
+		return this.part(`parameter-input-${name}`);
+	}
+
+	/** Chooses an entry of a setting that has a list. */
+	async choose(setting: Locator, option: string): Promise<void> {
+		await this.click(setting);
+		await this.click(this.page.getByRole('option', { name: option }).first());
+	}
+
+	/** Gives one of the agent's parameters an expression; the editor itself adds the closing braces. */
+	async fillExpression(name: string, expression: string): Promise<void> {
+		await this.setting(name).hover();
+		const options = this.part(`value["${name}"]-parameter-input-options-container`);
+		await this.click(options.getByTestId('radio-button-expression'));
+		await this.fill(name, `{{ ${expression}`);
+	}
+
+	/** Executes the open node, which then goes on by itself. */
+	async executeStep(): Promise<void> {
+		await this.click(this.part('node-execute-button'));
+	}
+
+	/** Clicks into a setting and types. */
+	async fill(name: string, text: string): Promise<void> {
+		await this.click(this.setting(name).locator('input, .cm-content').first());
+		await this.type(text);
+		// The editor takes over what was typed a moment later.
+		await this.page.waitForTimeout(1_000);
+	}
+}

@@ -1,0 +1,88 @@
+import { TestHost } from '../e2e/host.cts';
+import { Editor } from './editor.cts';
+import { nodeWorkflow, NEXT, NODE } from './workflows.cts';
+
+jest.setTimeout(120_000);
+
+const byId = (value: number) => ({ __rl: true, mode: 'id', value });
+
+const workflows = {
+	finished: nodeWorkflow('finished', { agentId: byId(1) }),
+	onTheirWay: nodeWorkflow('onTheirWay', { agentId: byId(1), waitForCompletion: false }),
+	dryRun: nodeWorkflow('dryRun', { agentId: byId(1), dryRun: true }),
+	failed: nodeWorkflow('failed', { agentId: byId(5) }),
+	long: nodeWorkflow('long', {
+		agentId: { __rl: true, mode: 'list', value: 3, cachedResultName: 'Scripted run' },
+		specifyParameters: 'json',
+		parametersJson: '{ "seconds": 600 }',
+		options: { pollInterval: 65 },
+	}),
+	listed: nodeWorkflow('listed', { resource: 'agent', operation: 'list', limit: 3 }),
+};
+
+let host: TestHost;
+let editor: Editor;
+
+beforeAll(async () => {
+	host = await TestHost.start('n8n-2', Object.values(workflows), { publishes: false });
+	editor = await Editor.open(host.n8n);
+}, 900_000);
+
+afterAll(async () => {
+	await editor?.close();
+	await host?.stop();
+});
+
+const output = () => editor.part('output-panel');
+
+async function execute(workflow: keyof typeof workflows): Promise<void> {
+	await editor.openNode(workflow, NODE);
+	await editor.executeStep();
+}
+
+test.each([
+	['finished', ['status', 'output', 'agent_id', 'run_id', 'created_at', 'completed_at']],
+	['listed', ['id', 'name', 'description', 'parameters']],
+] as const)(
+	'before the first run, the next node sees what it will get: %s',
+	async (workflow, keys) => {
+		await editor.openNode(workflow, NEXT);
+		const preview = editor.part('ndv-input-panel');
+		for (const key of keys) await preview.getByText(key, { exact: true }).first().waitFor();
+	},
+);
+
+test('a finished run is a row that begins with what it brought', async () => {
+	await execute('finished');
+	const heads = output().locator('th');
+	await output().getByText('All systems normal.').first().waitFor();
+	const names = (await heads.allInnerTexts()).map((name) => name.trim()).filter(Boolean);
+	expect(names.slice(0, 4)).toEqual(['status', 'output', 'agent_id', 'run_id']);
+	await expect(output().getByText('These runs go on at the service.').count()).resolves.toBe(0);
+});
+
+test.each([
+	['onTheirWay', "These runs go on at the service. To get a result later, use 'Get a run'"],
+	['dryRun', 'Dry run: nothing was started.'],
+] as const)('a hint says what there is to know: %s', async (workflow, hint) => {
+	await execute(workflow);
+	await output().getByText(hint).waitFor();
+});
+
+test('a failed run says which one it was, why it failed and what to do', async () => {
+	await execute('failed');
+	await output()
+		.getByText(/Run [0-9a-f-]{36} of agent 5 failed: A tool of the agent gave no answer/)
+		.first()
+		.waitFor();
+	await output().getByText("set 'If Run Does Not Succeed' under 'Options'").waitFor();
+});
+
+test('a parked execution shows that it waits', async () => {
+	const id = await host.n8n.runManually('long', 'Start');
+	await host.untilParked(id);
+	await editor.go(`/workflow/long/executions/${id}`);
+	await editor.page.getByText('Waiting').first().waitFor();
+	await editor.picture('parked');
+	await host.n8n.stopExecution(id);
+});
