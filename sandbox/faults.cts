@@ -15,9 +15,10 @@ export interface Fault {
 	 * - `reset`: the connection is reset;
 	 * - `stall`: nothing for `delayMs`, then a reset;
 	 * - `truncated`: headers that promise more than the body holds, then a reset;
+	 * - `stallBody`: the same, but nothing in place of the reset;
 	 * - `delay`: the true answer, `delayMs` late.
 	 */
-	kind: 'answer' | 'html' | 'reset' | 'stall' | 'truncated' | 'delay';
+	kind: 'answer' | 'html' | 'reset' | 'stall' | 'stallBody' | 'truncated' | 'delay';
 	status?: number;
 	headers?: Record<string, string>;
 	body?: unknown;
@@ -86,9 +87,10 @@ function perform(fault: Fault, response: Response): void {
 				.send('<html><body><h1>Bad gateway</h1></body></html>');
 			break;
 		case 'truncated':
+		case 'stallBody':
 			response.writeHead(200, { 'content-type': 'application/json', 'content-length': '1000' });
 			response.write('{"status":"succ');
-			setTimeout(() => response.socket?.destroy(), 20);
+			if (fault.kind === 'truncated') setTimeout(() => response.socket?.destroy(), 20);
 			break;
 		case 'stall':
 			setTimeout(() => response.socket?.destroy(), fault.delayMs ?? 60_000).unref();

@@ -1,0 +1,64 @@
+import type { Fault } from '../../sandbox/faults.cts';
+import { jsonOf, TestHost, until } from '../e2e/host.cts';
+import { agentNode, createForRow, rowsWorkflow } from '../e2e/workflows.cts';
+import { kills } from './kills.cts';
+
+jest.setTimeout(240_000);
+
+let host: TestHost;
+
+beforeAll(async () => {
+	host = await TestHost.start('n8n-2', [
+		rowsWorkflow('run', agentNode('Run', createForRow)),
+		rowsWorkflow('parked', agentNode('Run', { ...createForRow, options: { pollInterval: 65 } })),
+	]);
+}, 900_000);
+
+afterAll(async () => await host?.stop());
+
+const runsOf = (text: string) =>
+	host.sandbox.runs.all.filter(({ bindings }) => bindings.text === text);
+const isAsked = (method: string, count: number) => () =>
+	host.sandbox.requests.filter((request) => request.method === method).length >= count;
+
+async function restart(): Promise<void> {
+	await host.n8n.kill('SIGKILL');
+	host.sandbox.faults.clear();
+	await host.n8n.start();
+}
+
+const stalls: Record<string, Omit<Fault, 'kind'>> = {
+	'The create is on its way': { method: 'POST' },
+	'The create was carried out, its answer is on its way': { method: 'POST', carriedOut: true },
+	"In the node's wait": { method: 'GET', path: '/runs/' },
+};
+
+// 'Parked, in mid-look' takes longer than all the others: parkingTrouble.test.cts has it.
+test.each(kills.filter(({ moment }) => moment !== 'Parked, in mid-look'))(
+	'$moment: afterwards the execution is $status, with $runs runs',
+	async ({ moment, status, runs }) => {
+		const workflow = moment === 'Parked' ? 'parked' : 'run';
+		const { requests, faults } = host.sandbox;
+		requests.length = 0;
+		const stall = stalls[moment];
+		if (stall) faults.add({ kind: 'stall', times: 9, ...stall });
+
+		const id = await host.begin(workflow, [{ agent: 3, values: { seconds: 20, text: moment } }]);
+		if (stall) await until(isAsked(stall.method!, 1));
+		else await host.untilParked(id);
+		await restart();
+
+		const execution = await host.n8n.endOf(id, 200_000);
+		expect(execution.status).toBe(status);
+		if (status === 'success') expect(jsonOf(execution, 'Good')).toMatchObject([{ output: moment }]);
+		// Whatever n8n takes up again when it starts, it starts no run.
+		await new Promise((resolve) => setTimeout(resolve, 3_000));
+		expect(runsOf(moment)).toHaveLength(runs);
+		expect(isAsked('POST', 2)()).toBe(false);
+	},
+);
+
+test('the key is nowhere in n8n, after all that', async () => {
+	await host.n8n.kill('SIGTERM');
+	expect(host.filesWithKey()).toEqual([]);
+});

@@ -1,0 +1,182 @@
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+
+import * as retryPolicy from '../../nodes/AgentInvocation/api/retryPolicy.ts';
+import { requestTimeouts } from '../../nodes/AgentInvocation/api/service.ts';
+import { startSandbox } from '../../sandbox/server.cts';
+import { creates } from '../engine/sandboxed.cts';
+import { faultCases, startPeers, type FaultCase, type Peers } from './faults.cts';
+import { kills } from './kills.cts';
+import { operationCases, TIME_LIMIT_S, type OperationCase, type Outcome } from './operations.cts';
+
+const REPORT = path.join(__dirname, 'REPORT.md');
+const KEY = 'the-key-that-stays-home';
+const AT_A_TIME = 5;
+/** How long a request may take here, in s. */
+const REQUEST_LIMIT_S = 4;
+/** More requests than this are repeats: a create and one look. */
+const FEW = 2;
+/** A cell that takes longer hangs, in ms. Patience is cut to some seconds below. */
+const HANGS_MS = 40_000;
+
+interface Cell {
+	operation: OperationCase;
+	fault: FaultCase;
+	lasts: boolean;
+	outcome: Outcome;
+	requests: number;
+	runs: Array<{ runId: string }>;
+}
+
+let peers: Peers;
+const cells: Cell[] = [];
+
+beforeAll(async () => {
+	jest.replaceProperty(retryPolicy, 'READ_PATIENCE_MS', (TIME_LIMIT_S * 1_000) as never);
+	jest.replaceProperty(retryPolicy, 'EDITOR_PATIENCE_MS', (TIME_LIMIT_S * 1_000) as never);
+	jest.replaceProperty(retryPolicy.backoffRange, 'first', 20);
+	jest.replaceProperty(requestTimeouts, 'GET', REQUEST_LIMIT_S * 1_000);
+	jest.replaceProperty(requestTimeouts, 'POST', REQUEST_LIMIT_S * 1_000);
+	peers = await startPeers();
+
+	const todo = operationCases.flatMap((operation) =>
+		faultCases(peers).flatMap((fault) => {
+			if (!fault.baseUrl) return [false, true].map((lasts) => ({ operation, fault, lasts }));
+			return operation.hitsLater ? [] : [{ operation, fault, lasts: true }];
+		}),
+	);
+	const workers = Array.from({ length: AT_A_TIME }, async () => {
+		for (let next = todo.shift(); next; next = todo.shift()) {
+			cells.push({ ...next, ...(await meet(next)) });
+		}
+	});
+	await Promise.all(workers);
+}, 600_000);
+
+afterAll(() => peers?.close());
+
+type Meeting = Pick<Cell, 'operation' | 'fault' | 'lasts'>;
+
+async function meet({ operation, fault, lasts }: Meeting) {
+	const sandbox = await startSandbox(0, { apiKeys: [KEY], pendingMs: 0 });
+	if (fault.sandbox) {
+		const times = lasts ? Infinity : 1;
+		sandbox.faults.add({ ...fault.sandbox(), ...operation.hit, times });
+	}
+	try {
+		const credential = { baseUrl: fault.baseUrl ?? sandbox.baseUrl, apiKey: KEY };
+		const outcome = await Promise.race([operation.run(credential, sandbox), hang()]);
+		const started = creates(sandbox).filter(({ url }) => !url.includes('dry_run')).length;
+		if (!operation.startsRun) expect(started).toBe(0);
+		const runs = operation.startsRun ? sandbox.runs.all : [];
+		return { outcome, requests: sandbox.requests.length, runs };
+	} finally {
+		await sandbox.close();
+	}
+}
+
+async function hang(): Promise<Outcome> {
+	return await new Promise((resolve) => {
+		const error = { name: 'Hang', message: 'It hangs', description: '' };
+		setTimeout(() => resolve({ stored: undefined, error }), HANGS_MS).unref();
+	});
+}
+
+const label = ({ operation, fault, lasts }: Cell) =>
+	`${operation.name}; ${fault.name}, ${lasts ? 'lasting' : 'once'}`;
+
+/** The cells for which something does not hold, by name. */
+const breaches = (holds: (cell: Cell) => boolean) =>
+	cells.filter((cell) => !holds(cell)).map((cell) => `${label(cell)}: ${seen(cell)}`);
+
+test('every operation meets every fault', () => {
+	expect(cells.length).toBeGreaterThan(500);
+});
+
+test('nothing hangs', () => {
+	expect(breaches(({ outcome }) => outcome.error?.name !== 'Hang')).toEqual([]);
+});
+
+test('a run is never started twice', () => {
+	expect(breaches(({ runs }) => runs.length <= 1)).toEqual([]);
+});
+
+test('a run is never lost: it is output, or the error names it or says that it may be there', () => {
+	const isKnown = ({ runs, outcome }: Cell) =>
+		runs.every(({ runId }) => {
+			const said = `${outcome.error?.message} ${outcome.error?.description}`;
+			const isOutput = !outcome.error && JSON.stringify(outcome.stored).includes(runId);
+			return isOutput || said.includes(runId) || said.includes('may have been started');
+		});
+	expect(breaches(isKnown)).toEqual([]);
+});
+
+test("errors are n8n's own, with what to do", () => {
+	const isUseful = ({ outcome: { error } }: Cell) =>
+		!error || (/^Node(Api|Operation)Error$/.test(error.name) && error.description.length > 20);
+	expect(breaches(isUseful)).toEqual([]);
+});
+
+test('trouble in passing while a run is waited for does not end the wait', () => {
+	const isTransient = ({ name }: FaultCase) => /^(Reset|Headers|Body|429|50\d|200)/.test(name);
+	const endsWell = ({ operation, fault, lasts, outcome }: Cell) =>
+		lasts || !operation.hitsLater || !isTransient(fault) || outcome.shown === 'a succeeded run';
+	expect(breaches(endsWell)).toEqual([]);
+});
+
+test('the key is nowhere but in requests to the service', () => {
+	expect(breaches(({ outcome }) => !JSON.stringify(outcome).includes(KEY))).toEqual([]);
+	expect(peers.foreignRequests).toEqual([]);
+});
+
+test('REPORT.md shows it as it is (UPDATE_REPORT=1 npm run test:faults writes it)', () => {
+	const report = makeReport();
+	if (process.env.UPDATE_REPORT) writeFileSync(REPORT, report);
+	const written = existsSync(REPORT) ? readFileSync(REPORT, 'utf8') : '';
+	expect(report.split('\n')).toEqual(written.split('\n'));
+});
+
+function makeReport(): string {
+	const lines = [
+		'# What the node does under faults',
+		'',
+		"Every operation against every fault, in n8n's engine and over real HTTP: once, so that the next request is answered as usual, and lasting. Generated by `UPDATE_REPORT=1 npm run test:faults`; the test fails when the tables of operations are not what happens.",
+		'',
+		`Patience is cut short for it: ${TIME_LIMIT_S} s for waits and reads, ${REQUEST_LIMIT_S} s for a request. "+" stands for requests that go on until patience is at its end: after five tries, or when that time is over. "(A run?)" says that the message says that a run may have been started.`,
+	];
+	for (const operation of operationCases) {
+		const of = (fault: string, lasts: boolean) =>
+			cells.find(
+				(cell) => cell.operation === operation && cell.fault.name === fault && cell.lasts === lasts,
+			);
+		lines.push('', `## ${operation.name}`, '');
+		lines.push(
+			'| Fault | Once: requests, runs | What the user sees | Lasting: requests, runs | What the user sees |',
+		);
+		lines.push('| --- | --- | --- | --- | --- |');
+		for (const { name } of faultCases(peers)) {
+			const columns = [of(name, false), of(name, true)].flatMap((cell) =>
+				cell ? [`${requestsOf(cell)}, ${cell.runs.length}`, seen(cell)] : ['', ''],
+			);
+			lines.push(`| ${[name, ...columns].join(' | ')} |`);
+		}
+	}
+	lines.push('', '## n8n is killed (SIGKILL) and started again', '');
+	lines.push('As `kill.test.cts` sees it, and `parkingTrouble.test.cts` for the last row.', '');
+	lines.push('| When | Execution | Runs | What the user sees |', '| --- | --- | --- | --- |');
+	lines.push(...kills.map((kill) => `| ${Object.values(kill).join(' | ')} |`));
+	return `${lines.join('\n')}\n`;
+}
+
+function requestsOf({ requests, lasts, fault }: Cell): string {
+	if (fault.baseUrl) return 'none';
+	// How many there are until patience is at its end is a matter of chance.
+	return lasts && requests > FEW ? '+' : String(requests);
+}
+
+function seen({ outcome: { error, shown }, runs }: Cell): string {
+	if (!error) return shown ?? '';
+	const message = runs.reduce((text, { runId }) => text.replaceAll(runId, 'RUN'), error.message);
+	const mayExist = error.description.includes('may have been started');
+	return `${message.replace(/[0-9a-f]{8}-[0-9a-f-]{27}/g, 'RUN')}${mayExist ? ' (A run?)' : ''}`;
+}
