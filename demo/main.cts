@@ -66,9 +66,9 @@ async function main(): Promise<void> {
 	undo.push(() => sandbox.close());
 
 	console.log('Packing the node and installing it into n8n');
-	installNode(packNode(folder), folder);
+	installNode(packNode(folder).file, folder);
 	const [apiKey = ''] = sandbox.settings.apiKeys;
-	await n8n.importCredential({ ...CREDENTIAL, data: { baseUrl: sandbox.baseUrl, apiKey } });
+	await n8n.importCredentials([{ ...CREDENTIAL, data: { baseUrl: sandbox.baseUrl, apiKey } }]);
 	await n8n.importWorkflows(readExamples());
 
 	console.log(`Starting n8n ${host.version}`);

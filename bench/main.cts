@@ -1,0 +1,164 @@
+import { writeFileSync } from 'node:fs';
+import { cpus, totalmem } from 'node:os';
+import path from 'node:path';
+import { parseArgs } from 'node:util';
+
+import { costOfWaiting, costPerItem } from './hosted.cts';
+import {
+	distributions,
+	LATENCY_MS,
+	leastWallMs,
+	policies,
+	simulate,
+	thisNode,
+	LOOP_WAIT_MS,
+} from './policies.cts';
+import { startUp } from './startUp.cts';
+
+const { values } = parseArgs({ options: { quick: { type: 'boolean', default: false } } });
+const { quick } = values;
+
+type Row = Array<string | number>;
+
+async function main(): Promise<void> {
+	const [cpu] = cpus();
+	const sections = [
+		'# Benchmarks',
+		`\`npm run bench${quick ? ' -- --quick' : ''}\` on ${new Date().toISOString().slice(0, 10)}: ${cpus().length} cores (${cpu?.model}), ${Math.round(totalmem() / 2 ** 30)} GiB, Node.js ${process.versions.node}. One run; compare by ratio.`,
+		await against(),
+		await atTheLimit(),
+		await perItem(),
+		await waiting(),
+		loading(),
+	];
+	const results = `${sections.join('\n\n')}\n`;
+	if (quick) process.stdout.write(results);
+	else writeFileSync(path.join(__dirname, 'RESULTS.md'), results);
+}
+
+async function against(): Promise<string> {
+	say('Policies');
+	const rows: Row[] = [];
+	for (const [distribution, make] of Object.entries(distributions)) {
+		for (const count of quick ? [1, 10, 100] : [1, 10, 100, 1_000]) {
+			const durations = make(count);
+			for (const [name, policy] of Object.entries(policies)) {
+				const result = await simulate(policy, durations);
+				rows.push([
+					distribution,
+					count,
+					name,
+					seconds(result.wallMs),
+					result.requestsPerRun.toFixed(1),
+					percent(result.meanLateness),
+					percent(result.worstLateness),
+				]);
+			}
+		}
+	}
+	return `## Against what a user would pick instead
+
+On virtual time, with this package's own code and the other policies written down from their public source: a request takes ${LATENCY_MS} ms, the service has no limit, the loop of n8n's own nodes waits ${LOOP_WAIT_MS / 1_000} s. Lateness is the time from a run's end until it is seen, as a share of the run's time; runs under 5 s are looked at each second, so for them it may be more than 20%. The loop starts all items at once, and n8n's Wait node stores nothing under 65 s.
+
+${table(['Runs', 'Items', 'Policy', 'Wall time (s)', 'Requests a run', 'Mean lateness', 'Worst'], rows)}`;
+}
+
+async function atTheLimit(): Promise<string> {
+	say('The limit');
+	const rows: Row[] = [];
+	for (const limit of [5, 20, 100]) {
+		for (const count of [100, 1_000]) {
+			const durations = distributions['2 s each']!(count);
+			const { wallMs, requests, refused } = await simulate(thisNode(100), durations, limit);
+			const leastMs = Math.max(leastWallMs(durations, 100), ((2 * count) / limit) * 1_000);
+			rows.push([
+				limit,
+				count,
+				seconds(wallMs),
+				seconds(leastMs),
+				(wallMs / leastMs).toFixed(2),
+				(requests / (2 * count)).toFixed(2),
+				percent(refused / (requests + refused)),
+			]);
+		}
+	}
+	return `## Against the limit
+
+Runs of 2 s, 100 at a time, on virtual time, against a service that carries so many requests a second. The least: two requests a run, at that rate, and the runs' own time.
+
+${table(['Limit (1/s)', 'Items', 'Wall time (s)', 'Least (s)', 'Ratio', 'Requests to the least', 'Refused'], rows)}`;
+}
+
+async function perItem(): Promise<string> {
+	say('Cost per item');
+	const costs = await costPerItem(quick ? [100] : [100, 1_000, 10_000]);
+	return `## Cost per item, without waiting
+
+Creates in a real n8n 2, started anew for each, against the sandbox on the same machine: this node with Max Concurrency 50, whose pacing starts at 50 requests a second, and n8n's HTTP Request with a batch size of 50, which sends on without waiting for answers.
+
+${table(
+	['Node', 'Items', 'Time (s)', 'Items a second', 'Peak memory of n8n (MB)'],
+	costs.map(({ node, items, seconds: s, peakMb }) => [
+		node,
+		items,
+		s.toFixed(1),
+		Math.round(items / s),
+		Math.round(peakMb),
+	]),
+)}`;
+}
+
+async function waiting(): Promise<string> {
+	say('Cost of waiting');
+	const costs = quick
+		? await costOfWaiting([20], 3, 3)
+		: await costOfWaiting([0, 50, 200, 500], 10, 30);
+	return `## Cost of waiting
+
+A real n8n 2 for each, with so many executions of one waiting run each: memory (VmRSS) and CPU while they wait. Each: what one takes over none.
+
+${table(
+	['Waiting', 'Executions', 'Memory (MB)', 'Each (MB)', 'CPU (of one core)'],
+	costs.map(({ waiting: where, executions, memoryMb, cpu = 0 }) => {
+		if (memoryMb === undefined) return [where, executions, 'n8n ended', '', ''];
+		const none = costs.find((cost) => cost.waiting === where && cost.executions === 0)?.memoryMb;
+		const each = none !== undefined && executions > 0 && (memoryMb - none) / executions;
+		return [where, executions, Math.round(memoryMb), each ? each.toFixed(1) : '', percent(cpu)];
+	}),
+)}`;
+}
+
+function loading(): string {
+	say('Start-up');
+	return `## Start-up
+
+Loading all nodes and credentials of a package into a fresh Node.js, after n8n-workflow: median of 11, with the least and the most.
+
+${table(
+	['Package', 'Packed (kB)', 'Load (ms)', 'Least', 'Most'],
+	startUp().map(({ name, packedKb, loadMs }) => {
+		const sorted = [...loadMs].sort((a, b) => a - b);
+		const at = (index: number) => sorted.at(index)!.toFixed(1);
+		return [name, packedKb.toFixed(1), at(sorted.length >> 1), at(0), at(-1)];
+	}),
+)}`;
+}
+
+function table(heads: string[], rows: Row[]): string {
+	const line = (cells: Row) => `| ${cells.join(' | ')} |`;
+	return [line(heads), line(heads.map(() => '---')), ...rows.map(line)].join('\n');
+}
+
+function seconds(ms: number): string {
+	return (ms / 1_000).toFixed(1);
+}
+
+function percent(share: number): string {
+	return `${(share * 100).toFixed(share < 0.1 ? 1 : 0)}%`;
+}
+
+function say(what: string): void {
+	process.stderr.write(`${what}\n`);
+}
+
+void main();
