@@ -202,17 +202,21 @@ describe('every error after a create names the run', () => {
 		];
 		const { error } = await run(
 			sandbox.current,
-			createRun(3, '={{ JSON.stringify({ seconds: $json.s, status: $json.status }) }}', {
-				options: { maxConcurrency: 4 },
-			}),
+			createRun(
+				3,
+				'={{ JSON.stringify({ seconds: $json.s, status: $json.status, text: $itemIndex }) }}',
+				{ options: { maxConcurrency: 4 } },
+			),
 			{ items: items as never },
 		);
 		const { all } = sandbox.current.runs;
 		expect(all).toHaveLength(4);
-		expect(error!.message).toContain(all[1]!.runId);
+		const runIdOf = (item: number) =>
+			all.find(({ bindings }) => bindings.text === `${item}`)?.runId;
+		expect(error!.message).toContain(runIdOf(1));
 		expect(error!.context.itemIndex).toBe(1);
-		for (const index of [0, 2, 3]) {
-			expect(error!.description).toContain(`item ${index}: run ${all[index]!.runId} of agent 3`);
+		for (const item of [0, 2, 3]) {
+			expect(error!.description).toContain(`item ${item}: run ${runIdOf(item)} of agent 3`);
 		}
 	});
 });
