@@ -1,7 +1,6 @@
 import { createRun, creates, jsonOf, run, useSandbox } from './sandboxed.cts';
 
 const sandbox = useSandbox();
-jest.setTimeout(60_000);
 
 test('100 runs of 2 s side by side take at most 2.5 times as long as one', async () => {
 	const started = Date.now();

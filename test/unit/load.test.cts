@@ -195,5 +195,5 @@ describe('learned durations', () => {
 				},
 			),
 		);
-	}, 60_000);
+	});
 });
