@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 
 import type { WorkflowFile } from '../hosts/n8n.cts';
+import { memoryMb } from '../hosts/processes.cts';
 import { KEY, TestHost } from '../test/e2e/host.cts';
 import {
 	agentNode,
@@ -86,7 +87,7 @@ export async function costPerItem(counts: number[]): Promise<ItemCost[]> {
 				}
 				const started = host.sandbox.runs.all.length - runs;
 				if (started !== items) throw new Error(`${id} started ${started} runs`);
-				const peakMb = memory(host, 'VmHWM');
+				const peakMb = memoryMb(host.n8n.pid, 'VmHWM');
 				costs.push({ node, items, seconds: task.executionTime / 1_000, peakMb });
 				await host.n8n.kill('SIGTERM');
 				host.sandbox.requests.length = 0;
@@ -133,7 +134,7 @@ export async function costOfWaiting(
 				const cpuBefore = cpuSeconds(host);
 				await sleep(windowS * 1_000);
 				const cpu = (cpuSeconds(host) - cpuBefore) / windowS;
-				costs.push({ waiting, executions, memoryMb: memory(host, 'VmRSS'), cpu });
+				costs.push({ waiting, executions, memoryMb: memoryMb(host.n8n.pid, 'VmRSS'), cpu });
 			} catch (thrown) {
 				// So many may be more than n8n can bear; that is a result too.
 				if (host.n8n.pid !== undefined) throw thrown;
@@ -145,12 +146,6 @@ export async function costOfWaiting(
 		}
 	}
 	return costs;
-}
-
-/** From Linux's own account of the process, in MB. */
-function memory({ n8n }: TestHost, what: 'VmRSS' | 'VmHWM'): number {
-	const status = readFileSync(`/proc/${n8n.pid}/status`, 'utf8');
-	return Number(new RegExp(`${what}:\\s+(\\d+)`).exec(status)?.[1]) / 1_024;
 }
 
 function cpuSeconds({ n8n }: TestHost): number {

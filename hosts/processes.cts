@@ -1,4 +1,5 @@
 import type { ChildProcess } from 'node:child_process';
+import { readFileSync } from 'node:fs';
 
 /** How a process is ended. */
 export type Signal = 'SIGTERM' | 'SIGKILL';
@@ -18,4 +19,14 @@ export async function end(child: ChildProcess, signal: Signal): Promise<void> {
 	const impatient = setTimeout(() => child.kill('SIGKILL'), PATIENCE_MS);
 	await gone;
 	clearTimeout(impatient);
+}
+
+/**
+ * The memory of a process in MB, from Linux's own account of it.
+ *
+ * @param what resident now, or at the peak
+ */
+export function memoryMb(pid: number | undefined, what: 'VmRSS' | 'VmHWM'): number {
+	const status = readFileSync(`/proc/${pid}/status`, 'utf8');
+	return Number(new RegExp(`${what}:\\s+(\\d+)`).exec(status)?.[1]) / 1_024;
 }

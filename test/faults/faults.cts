@@ -1,17 +1,15 @@
-import { createServer as createHttpsServer } from 'node:https';
-import { createServer, type AddressInfo, type Server } from 'node:net';
-
-import { generate } from 'selfsigned';
+import { createServer, type AddressInfo } from 'node:net';
 
 import type { Fault } from '../../sandbox/faults.cts';
+import type { LineTrouble } from './line.cts';
 
 /** Trouble that requests to the service can meet. */
 export interface FaultCase {
 	name: string;
 	/** What the sandbox does in place of its answer. */
 	sandbox?: () => Omit<Fault, 'method' | 'path' | 'times'>;
-	/** An address at which every request meets it. */
-	baseUrl?: string;
+	/** What happens on the way there. */
+	line?: LineTrouble;
 }
 
 const envelope = (status: number, code: string, message: string) => () => ({
@@ -32,21 +30,25 @@ const rateLimited = (retryAfter?: () => string) => () => ({
 });
 const inTwoSeconds = () => new Date(Date.now() + 2_000).toUTCString();
 
-/** Trouble of every kind that a request can meet; the addresses are those of {@link startPeers}. */
-export function faultCases(peers: Peers): FaultCase[] {
+/**
+ * Trouble of every kind that a request can meet.
+ *
+ * @param elsewhere the port that redirects lead to
+ */
+export function faultCases(elsewhere: number): FaultCase[] {
 	const redirect = (status: number) => ({
 		name: `${status} to another origin`,
 		sandbox: () => ({
 			kind: 'answer' as const,
 			status,
-			headers: { location: `http://127.0.0.1:${peers.elsewhere}/api/v1/agents` },
+			headers: { location: `http://127.0.0.1:${elsewhere}/api/v1/agents` },
 		}),
 	});
 	return [
-		{ name: 'Connection refused', baseUrl: 'http://127.0.0.1:9/api/v1' },
-		{ name: 'Host name unknown', baseUrl: 'http://nowhere.invalid/api/v1' },
-		{ name: 'Unknown certificate', baseUrl: `https://127.0.0.1:${peers.untrusted}/api/v1` },
-		{ name: 'Reset before the request', baseUrl: `http://127.0.0.1:${peers.resetting}/api/v1` },
+		{ name: 'Connection refused', line: 'refused' },
+		{ name: 'Host name unknown', line: 'nameUnknown' },
+		{ name: 'Unknown certificate', line: 'untrusted' },
+		{ name: 'Reset before the request', line: 'resetting' },
 		{ name: 'Reset, not carried out', sandbox: () => ({ kind: 'reset' }) },
 		{ name: 'Reset, carried out', sandbox: () => ({ kind: 'reset', carriedOut: true }) },
 		{ name: 'Reset in mid-body', sandbox: () => ({ kind: 'truncated', carriedOut: true }) },
@@ -77,33 +79,18 @@ export function faultCases(peers: Peers): FaultCase[] {
 	];
 }
 
-/** Ports of servers that are not the service. */
-export interface Peers {
-	/** Ends every connection before it reads anything. */
-	resetting: number;
-	/** Speaks TLS with a certificate that nobody knows. */
-	untrusted: number;
-	/** Where redirects lead to. */
-	elsewhere: number;
-	/** What came to `elsewhere`. */
-	foreignRequests: string[];
+/** A server that is not the service. */
+export interface Foreigner {
+	port: number;
+	/** What came to it. */
+	received: string[];
 	close(): void;
 }
 
-export async function startPeers(): Promise<Peers> {
-	const foreignRequests: string[] = [];
-	const { private: key, cert } = await generate([{ name: 'commonName', value: '127.0.0.1' }]);
-	const servers: Server[] = [
-		createServer((socket) => socket.resetAndDestroy()),
-		createHttpsServer({ key, cert }, (_request, response) => response.end('{}')),
-		createServer((socket) => socket.on('data', (data) => foreignRequests.push(String(data)))),
-	];
-	const ports: number[] = [];
-	for (const server of servers) {
-		await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-		ports.push((server.address() as AddressInfo).port);
-	}
-	const [resetting = 0, untrusted = 0, elsewhere = 0] = ports;
-	const close = () => servers.forEach((server) => server.close());
-	return { resetting, untrusted, elsewhere, foreignRequests, close };
+export async function startForeigner(): Promise<Foreigner> {
+	const received: string[] = [];
+	const server = createServer((socket) => socket.on('data', (data) => received.push(String(data))));
+	await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+	const { port } = server.address() as AddressInfo;
+	return { port, received, close: () => void server.close() };
 }

@@ -35,4 +35,10 @@ export const kills: Kill[] = [
 		runs: 1,
 		user: 'The output, up to some 40 minutes late.',
 	},
+	{
+		moment: 'Resumed, in the next node',
+		status: 'crashed',
+		runs: 1,
+		user: "n8n says that it stopped in mid-execution. The node's output, with the run ID, is in the execution.",
+	},
 ];

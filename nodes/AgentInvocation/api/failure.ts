@@ -181,17 +181,19 @@ export function failureOf(answer: Answer, subject: Subject): Failure {
 	const byKind = BY_KIND[kind === 'ok' ? 'foreign' : kind];
 	const known = serviceError && Object.hasOwn(BY_CODE, serviceError.code);
 	const { message, description } = ((known && BY_CODE[serviceError.code]) || byKind)(subject);
+	const isInDoubt = subject.startsRun && mayHaveStarted(answer);
 
 	return {
+		// Of a failed item that the workflow goes on with, the message is all that is left.
 		message: [
 			message,
 			subject.runId !== undefined && !message.includes(subject.runId) && ` (run ${subject.runId})`,
+			isInDoubt && ' (a run may have been started)',
 		]
 			.filter(Boolean)
 			.join(''),
 		description: [
-			subject.startsRun &&
-				mayHaveStarted(answer) &&
+			isInDoubt &&
 				`A run of ${agentOf(subject)} may have been started all the same. Look at the service whether the run is there before you run this item again.`,
 			description,
 			serviceError?.message && `The service says: ${serviceError.message}`,

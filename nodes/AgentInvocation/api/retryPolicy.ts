@@ -12,7 +12,8 @@ type Patience = 'untilDeadline' | 'briefly';
  *   idempotency key, so a run started twice stays started twice.
  * - A look at a run is repeated until the wait's deadline: transient trouble never ends the wait for
  *   a healthy run. Before the service has shown that run even once, an address that cannot be
- *   reached or that answers with somebody else's page is more likely wrong than in trouble.
+ *   reached or trusted, or that answers with somebody else's page or a redirect, is more likely wrong
+ *   than in trouble.
  */
 const RETRIED: Record<Purpose, Partial<Record<AnswerKind, Patience>>> = {
 	read: {
@@ -46,6 +47,8 @@ const RETRIED: Record<Purpose, Partial<Record<AnswerKind, Patience>>> = {
 		timedOut: 'untilDeadline',
 		serverError: 'untilDeadline',
 		foreign: 'untilDeadline',
+		redirect: 'untilDeadline',
+		notTrusted: 'untilDeadline',
 	},
 };
 

@@ -1,0 +1,124 @@
+import fc from 'fast-check';
+
+import type { WorkflowFile } from '../../hosts/n8n.cts';
+import type { Fault } from '../../sandbox/faults.cts';
+import {
+	agentNode,
+	createForRow,
+	n8nNode,
+	rowsWorkflow,
+	webhookWorkflow,
+	type NodeFile,
+} from '../e2e/workflows.cts';
+
+/** A row that starts a run of the scripted agent. Its text is the run's output, and no other row has it. */
+export interface Row {
+	agent: 3;
+	values: { seconds: number; status: 'succeeded' | 'failed' | 'cancelled'; text: string };
+}
+
+/** An execution that is to be begun. */
+export interface Begin {
+	workflow: string;
+	rows: Row[];
+}
+
+interface Kind {
+	workflow: WorkflowFile;
+	/** The longest run, in s. */
+	longest: number;
+	/** Whether failed items go to the error output; else the first one ends the execution. */
+	continues?: boolean;
+}
+
+const good = n8nNode('Good', 'noOp');
+const continuing = { onError: 'continueErrorOutput' } as const;
+const run = (options = {}, more: Partial<NodeFile> = {}) =>
+	agentNode('Run', { ...createForRow, options }, more);
+
+/** Workflows of every way in which the node is used. */
+export const kinds: Record<string, Kind> = {
+	waits: { workflow: rowsWorkflow('waits', run({}, continuing)), longest: 8, continues: true },
+	parks: {
+		workflow: rowsWorkflow('parks', run({ pollInterval: 65 }, continuing)),
+		longest: 150,
+		continues: true,
+	},
+	retries: {
+		workflow: rowsWorkflow('retries', run({}, { retryOnFail: true, waitBetweenTries: 500 })),
+		longest: 4,
+	},
+	loops: {
+		workflow: webhookWorkflow('loops', [n8nNode('Loop', 'splitInBatches', 3), run(), good], {
+			Rows: [['Loop']],
+			Loop: [['Good'], ['Run']],
+			Run: [['Loop']],
+		}),
+		longest: 2,
+	},
+	collects: {
+		workflow: webhookWorkflow(
+			'collects',
+			[
+				agentNode('Start', { ...createForRow, waitForCompletion: false }),
+				agentNode('Run', {
+					resource: 'run',
+					operation: 'get',
+					agentId: { __rl: true, mode: 'id', value: '={{ $json.agent_id }}' },
+					runId: '={{ $json.run_id }}',
+					waitForCompletion: true,
+				}),
+				good,
+			],
+			{ Rows: [['Start']], Start: [['Run']], Run: [['Good']] },
+		),
+		longest: 6,
+	},
+};
+
+/** As many executions as asked for, the same for the same seed. */
+export function makeExecutions(count: number, seed: number): Begin[] {
+	const execution = fc.constantFrom(...Object.keys(kinds)).chain((workflow) => {
+		const { longest, continues } = kinds[workflow]!;
+		const row = fc.record({
+			seconds: fc.integer({ min: 1, max: longest * 10 }).map((tenths) => tenths / 10),
+			status: continues
+				? fc.constantFrom('succeeded', 'succeeded', 'succeeded', 'failed', 'cancelled')
+				: fc.constant('succeeded'),
+		});
+		const rows = fc.array(row, { minLength: 1, maxLength: 5 });
+		return rows.map((all) => ({ workflow, rows: all }));
+	});
+	return fc.sample(execution, { numRuns: count, seed }).map(({ workflow, rows }, n) => ({
+		workflow,
+		rows: rows.map((values, item) => ({
+			agent: 3,
+			values: { ...values, text: `execution ${n}, item ${item}` },
+		})),
+	}));
+}
+
+/** Trouble in passing, after which every run can still be output; a create alone may fail for good. */
+export function makeFaults(count: number, seed: number): Fault[] {
+	const what = fc.constantFrom<Omit<Fault, 'method' | 'times'>>(
+		{ kind: 'reset' },
+		{ kind: 'reset', carriedOut: true },
+		{ kind: 'truncated', carriedOut: true },
+		{ kind: 'stall', delayMs: 5_000 },
+		{ kind: 'delay', delayMs: 3_000 },
+		{ kind: 'html', status: 502 },
+		{ kind: 'html', status: 200 },
+		{ kind: 'answer', status: 500, body: '' },
+		{ kind: 'answer', status: 429, body: '', headers: { 'retry-after': '1' } },
+		{ kind: 'answer', status: 429, body: '' },
+	);
+	const fault = fc.record({
+		what,
+		// Looks are more frequent than creates, and a create whose answer is lost tells less.
+		method: fc.constantFrom('GET', 'GET', 'GET', 'POST'),
+		times: fc.integer({ min: 1, max: 3 }),
+	});
+	return fc
+		.sample(fault, { numRuns: count, seed })
+		.map(({ what: kind, ...rest }) => ({ ...kind, ...rest }));
+}
