@@ -43,11 +43,10 @@ export class AgentInvocationApi implements ICredentialType {
 
 	authenticate: IAuthenticateGeneric = {
 		type: 'generic',
-		properties: { headers: { 'x-api-key': '={{ $credentials.apiKey }}' } },
+		properties: { headers: { 'x-api-key': '={{ $credentials.apiKey.trim() }}' } },
 	};
 
-	// n8n compares the status of the answer with these rules; a host that cannot be reached gets
-	// n8n's own message.
+	// n8n compares the answer with these rules; a host that cannot be reached gets n8n's own message.
 	test: ICredentialTestRequest = {
 		request: {
 			baseURL: '={{ $credentials.baseUrl.trim().replace(/\\/+$/, "") }}',
@@ -70,7 +69,18 @@ export class AgentInvocationApi implements ICredentialType {
 					'The Base URL redirects to another address, which is not followed, since the key would go along. Enter the final address (often https in place of http).',
 				),
 			),
-		],
+			// A web page has no agents.
+			{
+				type: 'responseSuccessBody',
+				properties: {
+					key: 'agents',
+					value: undefined,
+					message:
+						'Something else than the agent invocation service answers at this Base URL. Its address ends in /api/v1.',
+				},
+			},
+			// n8n's type knows lists of one kind only, n8n itself both kinds together.
+		] as ICredentialTestRequest['rules'],
 	};
 }
 

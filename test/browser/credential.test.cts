@@ -75,6 +75,7 @@ describe('what is wrong is said', () => {
 		['a service in trouble', 500, 'could not process the request'],
 		['a proxy in trouble', 502, 'A proxy answered in place of the service'],
 		['a service that is down', 503, 'The service is not available right now'],
+		['a page in place of the service', 200, 'Something else than the agent invocation service'],
 	])('%s', async (_name, status, says) => {
 		if (status !== 401) host.sandbox.faults.add(html(status));
 		await save(host.sandbox.baseUrl, status === 401 ? 'another-key' : KEY);

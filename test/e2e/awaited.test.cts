@@ -29,17 +29,31 @@ beforeAll(async () => {
 		called,
 		webhookWorkflow('calls', [call], { Rows: [['Call']] }),
 		webhookWorkflow('answers', [node], { Rows: [['Run']] }, 'lastNode'),
+		webhookWorkflow(
+			'responds',
+			[node, n8nNode('Respond', 'respondToWebhook', 1.1)],
+			{ Rows: [['Run']], Run: [['Respond']] },
+			'responseNode',
+		),
 	]);
 }, 900_000);
 
 afterAll(async () => await host?.stop());
 
 test('a webhook is answered with the result, and a calling workflow has one for each item', async () => {
-	const [answer, execution] = await Promise.all([
+	const [answer, response, execution] = await Promise.all([
 		host.n8n.callWebhook('answers', { rows: rows.slice(0, 1) }),
+		host.n8n.callWebhook('responds', { rows: rows.slice(0, 1) }),
 		// One item after the other.
 		host.begin('calls', rows).then((id) => host.n8n.endOf(id, 240_000)),
 	]);
-	expect(answer).toMatchObject({ status: 'succeeded', output: '40' });
+	for (const answered of [answer, response]) {
+		expect(answered).toMatchObject({ status: 'succeeded', output: '40' });
+	}
+	const [responds] = await host.n8n.executions('responds');
+	const { data } = await host.n8n.execution(responds!.id);
+	expect(data.resultData.runData.Run?.[0]?.hints).toMatchObject([
+		{ message: expect.stringContaining('waits for its answer') as string },
+	]);
 	expect(jsonOf(execution, 'Call').map(({ output }) => output)).toEqual(['40', '1']);
 });

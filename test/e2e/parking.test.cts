@@ -59,6 +59,22 @@ const workflows = [
 		[n8nNode('Loop', 'splitInBatches', 3), agentNode('Run', parking()), good],
 		{ Rows: [['Loop']], Loop: [['Good'], ['Run']], Run: [['Loop']] },
 	),
+	webhookWorkflow(
+		'collects',
+		[
+			agentNode('Start', { ...createForRow, waitForCompletion: false }),
+			agentNode('Run', {
+				resource: 'run',
+				operation: 'get',
+				agentId: { __rl: true, mode: 'id', value: '={{ $json.agent_id }}' },
+				runId: '={{ $json.run_id }}',
+				waitForCompletion: true,
+				options: { pollInterval: 65 },
+			}),
+			good,
+		],
+		{ Rows: [['Start']], Start: [['Run']], Run: [['Good']] },
+	),
 	{
 		id: 'manual',
 		name: 'manual',
@@ -90,6 +106,7 @@ const rows: Record<string, unknown[]> = {
 	branches: [row(30, 'left'), row(30, 'right')],
 	loops: [row(20, 'first turn'), row(1, 'second turn')],
 	limited: [row(600, 'limited')],
+	collects: Array.from({ length: 25 }, (_, n) => row(20 + n, `collected ${n}`)),
 };
 
 let host: TestHost;
@@ -202,6 +219,14 @@ test('every turn of Loop Over Items has its own run', async () => {
 		{ output: 'second turn' },
 	]);
 	expect(createsOf(['first turn', 'second turn'])).toBe(2);
+});
+
+test('more runs than are worked on at a time, started before and collected', async () => {
+	const execution = await endOf('collects');
+	expect(execution.status).toBe('success');
+	const texts = rows.collects!.map((_, n) => `collected ${n}`);
+	expect(jsonOf(execution, 'Good').map(({ output }) => output)).toEqual(texts);
+	expect(createsOf(texts)).toBe(texts.length);
 });
 
 test('an execution that was started by hand in the editor', async () => {

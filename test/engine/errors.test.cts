@@ -165,7 +165,6 @@ describe('every error after a create names the run', () => {
 				body: { error: { code: 'forbidden', message: '', request_id: 'r' } },
 			},
 		],
-		['the address redirects', { kind: 'answer', status: 307, headers: { location: '/elsewhere' } }],
 	];
 
 	test.each(final)('%s', async (_name, fault) => {
@@ -234,6 +233,7 @@ describe('trouble in passing while polling does not fail a healthy run', () => {
 		['502 with a page', { kind: 'html', status: 502 }],
 		['200 with a page', { kind: 'html', status: 200 }],
 		['404 with a page', { kind: 'html', status: 404 }],
+		['a redirect', { kind: 'answer', status: 307, headers: { location: '/elsewhere' } }],
 		['a reset', { kind: 'reset' }],
 		['a truncated body', { kind: 'truncated' }],
 		['an empty body', { kind: 'answer', status: 200, body: '' }],
@@ -389,6 +389,13 @@ describe('cancelling', () => {
 		expect(error!.message).toContain('canceled');
 		for (const { runId } of sandbox.current.runs.all) expect(error!.description).toContain(runId);
 		expect(sandbox.current.runs.all).toHaveLength(2);
+	});
+
+	test('where no run is started says nothing of one', async () => {
+		sandbox.current.faults.add({ kind: 'stall', delayMs: 5_000 });
+		const { error } = await run(sandbox.current, listAgents(), { cancelAfterMs: 400 });
+		expect(error!.message).toBe('The execution was canceled');
+		expect(error!.description ?? '').not.toContain('run');
 	});
 
 	test('during a create says that a run may exist', async () => {

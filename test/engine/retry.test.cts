@@ -1,4 +1,5 @@
 import { backoffRange } from '../../nodes/AgentInvocation/api/retryPolicy.ts';
+import * as waiting from '../../nodes/AgentInvocation/waiting/waitForRun.ts';
 import { createRun, creates, jsonOf, run, useSandbox } from './sandboxed.cts';
 
 const sandbox = useSandbox();
@@ -86,7 +87,24 @@ test('a continued first item makes n8n try again, which starts no other run twic
 	expect(sandbox.current.runs.all).toHaveLength(2);
 });
 
+test('a run that the service does not know yet is not taken for one that is gone', async () => {
+	sandbox.with({ notFoundMs: 1_500 });
+	sandbox.current.faults.add(revoked);
+	const { output } = await run(sandbox.current, createRun(3, { seconds: 0.1 }), { node: retrying });
+	expect(jsonOf(output)).toMatchObject([{ status: 'succeeded' }]);
+	expect(creates(sandbox.current)).toHaveLength(1);
+});
+
+test('a run is found again by an answer that does not name it', async () => {
+	sandbox.current.faults.add(revoked);
+	sandbox.current.faults.add({ ...revoked, status: 200, body: { status: 'running' } });
+	const { output } = await run(sandbox.current, createRun(3, { seconds: 0.1 }), { node: retrying });
+	const { runId } = sandbox.current.runs.all[0]!;
+	expect(jsonOf(output)).toMatchObject([{ status: 'succeeded', run_id: runId }]);
+});
+
 test('a run that is gone is started anew', async () => {
+	jest.replaceProperty(waiting, 'NOT_FOUND_GRACE_MS', 300 as never);
 	sandbox.current.faults.add(revoked);
 	const running = run(sandbox.current, createRun(3, { seconds: 0.2 }), {
 		node: { ...retrying, waitBetweenTries: 600 },

@@ -49,6 +49,7 @@ export function faultCases(elsewhere: number): FaultCase[] {
 		{ name: 'Host name unknown', line: 'nameUnknown' },
 		{ name: 'Unknown certificate', line: 'untrusted' },
 		{ name: 'Reset before the request', line: 'resetting' },
+		{ name: 'TLS breaks in the answer', line: 'garbled' },
 		{ name: 'Reset, not carried out', sandbox: () => ({ kind: 'reset' }) },
 		{ name: 'Reset, carried out', sandbox: () => ({ kind: 'reset', carriedOut: true }) },
 		{ name: 'Reset in mid-body', sandbox: () => ({ kind: 'truncated', carriedOut: true }) },

@@ -7,6 +7,7 @@ import { kills } from './kills.cts';
 jest.setTimeout(240_000);
 
 let host: TestHost;
+const ids: Record<string, string> = {};
 
 const parked = agentNode('Run', { ...createForRow, options: { pollInterval: 65 } });
 
@@ -63,15 +64,30 @@ test.each(kills.filter(({ moment }) => moment !== 'Parked, in mid-look'))(
 		else await host.untilParked(id);
 		await restart();
 
+		ids[moment] = id;
 		const execution = await host.n8n.endOf(id, 200_000);
 		expect(execution.status).toBe(status);
 		if (status === 'success') expect(jsonOf(execution, 'Good')).toMatchObject([{ output: moment }]);
 		// Whatever n8n takes up again when it starts, it starts no run.
 		await new Promise((resolve) => setTimeout(resolve, 3_000));
 		expect(runsOf(moment)).toHaveLength(runs);
+		if (workflowAt[moment]) {
+			expect(JSON.stringify(execution.data)).toContain(runsOf(moment)[0]?.runId);
+		}
 		expect(asked({ method: 'POST' })).toBeLessThanOrEqual(1);
 	},
 );
+
+test("the editor's Retry of a crashed execution knows of no run, and starts one anew", async () => {
+	const moment = "In the node's wait";
+	const { data } = await host.n8n.rest<{ data: { id: string } }>(
+		'POST',
+		`/executions/${ids[moment]}/retry`,
+		{ loadWorkflow: false },
+	);
+	await host.n8n.endOf(data.id);
+	expect(runsOf(moment)).toHaveLength(2);
+});
 
 test('the key is nowhere in n8n, after all that', async () => {
 	await host.n8n.kill('SIGTERM');

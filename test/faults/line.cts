@@ -7,8 +7,14 @@ import tls from 'node:tls';
 
 import { generate } from 'selfsigned';
 
-/** What keeps requests from even reaching the service. */
-export type LineTrouble = 'refused' | 'nameUnknown' | 'untrusted' | 'resetting';
+/**
+ * What is wrong with the way to the service: requests do not even reach it, or with `garbled`, its answer
+ * comes in records that cannot be read.
+ */
+export type LineTrouble = 'refused' | 'nameUnknown' | 'untrusted' | 'resetting' | 'garbled';
+
+/** A TLS record of application data that nobody has encrypted. */
+const GARBLED = Buffer.from([0x17, 0x03, 0x03, 0x00, 0x40, ...Array<number>(64).fill(7)]);
 
 const DOMAIN = 'service.test';
 
@@ -88,13 +94,21 @@ export class Line {
 		const { port } = server.address() as AddressInfo;
 		const baseUrl = `https://line-${port}.${DOMAIN}:${port}${target.pathname}`;
 		const line = new Line(baseUrl, server, port, trusted, untrusted);
+		// What is written to these is not encrypted.
+		const sockets = new Map<number | undefined, Socket>();
 		server.on('connection', (socket: Socket) => {
+			sockets.set(socket.remotePort, socket);
 			if (line.trouble === 'resetting') socket.resetAndDestroy();
 		});
 		server.on('request', (request, response) => {
 			const { method, url, headers } = request;
 			const onward = httpRequest(new URL(url ?? '', target), { method, headers, agent: false });
+			const isGarbled = line.trouble === 'garbled';
 			onward.on('response', (answer) => {
+				if (isGarbled) {
+					sockets.get(request.socket.remotePort)?.end(GARBLED);
+					return;
+				}
 				response.writeHead(answer.statusCode ?? 500, { ...answer.headers, connection: 'close' });
 				pipeline(answer, response, (cut) => cut && request.socket.destroy());
 			});

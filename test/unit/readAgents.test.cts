@@ -3,6 +3,7 @@ import fc from 'fast-check';
 import { readAgents } from '../../nodes/AgentInvocation/api/agents.ts';
 import type { Service } from '../../nodes/AgentInvocation/api/service.ts';
 import { systemClock as clock } from '../../nodes/AgentInvocation/waiting/clock.ts';
+import { Gate } from '../../nodes/AgentInvocation/waiting/gate.ts';
 
 // What is read here is not how fast.
 const openGate = { pass: () => Promise.resolve('pass'), learn: () => {} };
@@ -26,7 +27,7 @@ async function read(
 			return Promise.resolve({ kind: 'ok', status: 200, body: { agents, pagination: { total } } });
 		},
 	};
-	const patience = { clock, deadline: Infinity };
+	const patience = { clock, patienceMs: Infinity };
 	const agents = await readAgents(service as unknown as Service, { limit, offset }, patience);
 	if (!agents.ok) throw new Error(agents.failure.message);
 	return { ids: agents.value.map(({ id }) => id), asked };
@@ -88,6 +89,24 @@ test('it ends when a page repeats, and gives an agent that stands on two pages o
 		return { ids: ids(from, Math.min(190, from + limit)), total: 200 };
 	});
 	expect(shifted.ids).toEqual(ids(0, 190));
+});
+
+test('each page has its own patience', async () => {
+	let now = 0;
+	const slow = { ...clock, now: () => now };
+	const service = {
+		baseUrl: '',
+		gate: new Gate(slow),
+		send({ query: { limit, offset } }: { query: { limit: number; offset: number } }) {
+			now += 900;
+			const agents = ids(offset, offset + limit).map((id) => ({ id }));
+			return Promise.resolve({ kind: 'ok', body: { agents, pagination: { total: 300 } } });
+		},
+	};
+	const patience = { clock: slow, patienceMs: 1_000 };
+	const range = { limit: Infinity, offset: 0 };
+	const agents = await readAgents(service as unknown as Service, range, patience);
+	expect(agents).toMatchObject({ ok: true, value: { length: 300 } });
 });
 
 test('it never loops and never gives an agent twice, whatever a service answers', async () => {

@@ -100,6 +100,8 @@ describe('transient trouble does not end the wait for a healthy run', () => {
 		answer('connectionLost'),
 		answer('timedOut'),
 		answer('notConnected'),
+		answer('redirect', { status: 302 }),
+		answer('notTrusted'),
 	])('%j', async (trouble) => {
 		const run = simulateRun(30 * SECOND, (request) => (request < 8 ? trouble : undefined));
 		const { end } = await wait(run);
@@ -148,8 +150,6 @@ test.each([
 	answer('rejected', { status: 401, serviceError: { code: 'invalid_api_key', message: '' } }),
 	answer('rejected', { status: 404, serviceError: { code: 'agent_not_found', message: '' } }),
 	answer('rejected', { status: 400 }),
-	answer('redirect', { status: 302 }),
-	answer('notTrusted'),
 ])('what looking again cannot mend ends the wait at once: %j', async (final) => {
 	const run = simulateRun(HOUR, () => final);
 	const { end } = await wait(run);
@@ -183,8 +183,13 @@ describe('run_not_found', () => {
 	});
 });
 
-test('an address that never led to the service is given up soon', async () => {
-	const run = simulateRun(HOUR, () => answer('notConnected'));
+test.each([
+	answer('notConnected'),
+	answer('foreign', { status: 200 }),
+	answer('redirect', { status: 302 }),
+	answer('notTrusted'),
+])('an address that never led to the service is given up soon: %j', async (trouble) => {
+	const run = simulateRun(HOUR, () => trouble);
 	const { end, ms } = await wait(run, { lastSeen: undefined, timeoutMs: HOUR });
 	expect(end.why).toBe('rejected');
 	expect(ms).toBeLessThan(15 * SECOND);

@@ -1,6 +1,7 @@
+import type { Clock } from '../waiting/clock';
 import { listAgents } from './endpoints';
 import { failureOf, succeed, type Result } from './failure';
-import { sendPatiently, type Patience } from './sendPatiently';
+import { sendPatiently } from './sendPatiently';
 import type { Service } from './service';
 import type { Agent } from './types';
 
@@ -16,18 +17,23 @@ export const LARGEST_PAGE = 100;
  *
  * @param limit how many agents at most; Infinity for all
  * @param offset how many agents to skip
+ * @param patienceMs for how long each page's request may be repeated
  */
 export async function readAgents(
 	service: Service,
 	{ limit, offset }: { limit: number; offset: number },
-	patience: Patience,
+	{ clock, patienceMs, signal }: { clock: Clock; patienceMs: number; signal?: AbortSignal },
 ): Promise<Result<Agent[]>> {
 	const agents = new Map<unknown, Agent>();
 	let next = offset;
 
 	while (agents.size < limit) {
 		const request = listAgents(Math.min(limit - agents.size, LARGEST_PAGE), next);
-		const answer = await sendPatiently(service, request, 'read', patience);
+		const answer = await sendPatiently(service, request, 'read', {
+			clock,
+			deadline: clock.now() + patienceMs,
+			...(signal && { signal }),
+		});
 		if (answer.kind !== 'ok' || !answer.body) {
 			return { ok: false, failure: failureOf(answer, { baseUrl: service.baseUrl }) };
 		}

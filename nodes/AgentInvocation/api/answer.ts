@@ -110,7 +110,9 @@ const NOT_CONNECTED = [
 	'EADDRNOTAVAIL',
 ];
 const TIMED_OUT = ['ECONNABORTED', 'ETIMEDOUT'];
-const NOT_TRUSTED = /CERT|SELF_SIGNED|UNABLE_TO_(GET|VERIFY)|^ERR_TLS|^ERR_SSL|^EPROTO$/;
+// Before the request is sent. Later, OpenSSL has other ERR_SSL_... reasons, such as a broken record.
+const NOT_TRUSTED =
+	/CERT|SELF_SIGNED|UNABLE_TO_(GET|VERIFY)|^ERR_TLS|^EPROTO$|^ERR_SSL_.*(HANDSHAKE_FAILURE|PROTOCOL|VERSION|UNKNOWN_CA|UNRECOGNIZED_NAME)/;
 const NOT_SENT = /^ERR_(INVALID|UNESCAPED|BAD_OPTION)/;
 
 /**
@@ -135,8 +137,11 @@ export function readThrown(thrown: unknown, cancelled: boolean): Answer<never> {
 	return { kind: 'notSent', reason };
 }
 
-function wasConnecting(error: Record<string, unknown>): boolean {
-	return error.syscall === 'connect';
+/** Node.js tries each address of a host, and then throws one error with those of all tries. */
+function wasConnecting({ syscall, errors }: Record<string, unknown>): boolean {
+	return Array.isArray(errors) && errors.length > 0
+		? errors.every((error) => isJsonObject(error) && error.syscall === 'connect')
+		: syscall === 'connect';
 }
 
 function causes(thrown: unknown): Array<Record<string, unknown>> {

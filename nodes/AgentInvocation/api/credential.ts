@@ -13,7 +13,7 @@ export interface ServiceCredential {
  */
 export function checkCredential(data: Record<string, unknown>): Result<ServiceCredential> {
 	const baseUrl = typeof data.baseUrl === 'string' ? data.baseUrl.trim() : '';
-	const apiKey = typeof data.apiKey === 'string' ? data.apiKey : '';
+	const apiKey = typeof data.apiKey === 'string' ? data.apiKey.trim() : '';
 	const wrongAddress = wrongBaseUrl(baseUrl);
 	if (wrongAddress !== undefined) {
 		return fail({
@@ -57,7 +57,7 @@ function parseUrl(text: string): URL | undefined {
 }
 
 function wrongApiKey(apiKey: string): string | undefined {
-	if (apiKey.trim() === '') return "'API Key' in the credential is empty";
+	if (apiKey === '') return "'API Key' in the credential is empty";
 	if (/[\r\n]/.test(apiKey)) return "'API Key' in the credential contains a line break";
 	// What HTTP allows in a header's value without quoting (RFC 9110, section 5.5).
 	if (!/^[\x21-\x7e]+$/.test(apiKey)) {

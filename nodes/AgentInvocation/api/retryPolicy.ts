@@ -39,6 +39,7 @@ const RETRIED: Record<Purpose, Partial<Record<AnswerKind, Patience>>> = {
 		timedOut: 'untilDeadline',
 		serverError: 'untilDeadline',
 		foreign: 'briefly',
+		notSent: 'briefly',
 	},
 	look: {
 		rateLimited: 'untilDeadline',
@@ -49,6 +50,7 @@ const RETRIED: Record<Purpose, Partial<Record<AnswerKind, Patience>>> = {
 		foreign: 'untilDeadline',
 		redirect: 'untilDeadline',
 		notTrusted: 'untilDeadline',
+		notSent: 'briefly',
 	},
 };
 

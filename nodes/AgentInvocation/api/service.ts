@@ -35,9 +35,19 @@ export async function openService(
 ): Promise<Result<Service>> {
 	const credential = await readCredential(context);
 	if (!credential.ok) return credential;
-	const { baseUrl, apiKey } = credential.value;
+	const { baseUrl } = credential.value;
 
 	async function send<T>(request: ServiceRequest<T>): Promise<Answer<T>> {
+		// n8n's helper reads the key anew for each request. One that belongs elsewhere stays there.
+		const current = await readCredential(context);
+		if (!current.ok) {
+			const { message, cause } = current.failure;
+			return { kind: 'notSent', reason: cause?.message ?? message };
+		}
+		if (current.value.baseUrl !== baseUrl) {
+			return { kind: 'notSent', reason: "The credential's Base URL was changed meanwhile" };
+		}
+		const { apiKey } = current.value;
 		try {
 			const response = (await context.helpers.httpRequestWithAuthentication.call(
 				context,

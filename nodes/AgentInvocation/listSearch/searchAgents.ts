@@ -35,7 +35,7 @@ export async function searchAgents(
 
 	const offset = Number(paginationToken ?? 0);
 	const limit = filter ? Infinity : LARGEST_PAGE;
-	const patience = { clock, deadline: clock.now() + EDITOR_PATIENCE_MS };
+	const patience = { clock, patienceMs: EDITOR_PATIENCE_MS };
 	const agents = await readAgents(service.value, { limit, offset }, patience);
 	if (!agents.ok) throw toEditorError(this, agents.failure);
 

@@ -80,7 +80,7 @@ function nameRuns(runs: StartedRun[]): string {
 		.slice(0, RUNS_NAMED)
 		.map(({ itemIndex, agentId, runId }) => `item ${itemIndex}: run ${runId} of agent ${agentId}`);
 	const more = runs.length - named.length;
-	return `Other items have started runs, which go on at the service: ${named.join('; ')}${
+	return `Runs of other items, which are not output: ${named.join('; ')}${
 		more > 0 ? `; and ${more} more, in this error's context` : ''
 	}. Use 'Get a run' to fetch their results.`;
 }

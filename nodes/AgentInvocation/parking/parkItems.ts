@@ -83,20 +83,29 @@ async function obstacleOf(context: IExecuteFunctions): Promise<string | undefine
 	if (isTool(context)) return 'it is the tool of an AI Agent';
 	if (!context.getExecutionId()) return 'n8n does not store this execution';
 	if (!PARKED_MODES.includes(context.getMode()) || isAnsweredWithOutput(context)) {
-		return "whoever started this workflow waits for its last node's output";
+		return 'whoever started this workflow waits for its answer';
 	}
 	return undefined;
 }
 
-/** n8n answers a webhook or a chat as soon as the execution waits. */
+/**
+ * n8n answers a webhook or a chat as soon as the execution waits; in queue mode, one that a node below
+ * is to answer as well.
+ */
 function isAnsweredWithOutput(context: IExecuteFunctions): boolean {
-	const before = context.getParentNodes(context.getNode().name, { includeNodeParameters: true });
-	return before.some(({ type, parameters = {} }) => {
+	const { name } = context.getNode();
+	const before = context.getParentNodes(name, { includeNodeParameters: true });
+	const modes = before.map(({ type, parameters = {} }) => {
 		const options: unknown = parameters.options;
 		const chosen =
 			parameters.responseMode ?? (isJsonObject(options) ? options.responseMode : undefined);
-		return (chosen ?? (type.endsWith('.chatTrigger') && 'lastNode')) === 'lastNode';
+		return chosen ?? (type.endsWith('.chatTrigger') ? 'lastNode' : undefined);
 	});
+	if (modes.includes('lastNode') || modes.includes('streaming')) return true;
+	const below = context.getChildNodes(name);
+	return (
+		modes.includes('responseNode') && below.some(({ type }) => type.endsWith('.respondToWebhook'))
+	);
 }
 
 /**

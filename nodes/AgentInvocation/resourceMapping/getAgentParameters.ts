@@ -32,7 +32,7 @@ export async function getAgentParameters(
 	const service = await openService(this);
 	if (!service.ok) throw toEditorError(this, service.failure);
 
-	const patience = { clock, deadline: clock.now() + EDITOR_PATIENCE_MS };
+	const patience = { clock, patienceMs: EDITOR_PATIENCE_MS };
 	const agents = await readAgents(service.value, { limit: Infinity, offset: 0 }, patience);
 	if (!agents.ok) throw toEditorError(this, agents.failure);
 	const agent = agents.value.find(({ id }) => id === agentId.value);

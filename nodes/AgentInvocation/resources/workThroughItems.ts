@@ -138,15 +138,12 @@ function cancelledError(
 		result && !result.ok ? [result.failure] : [],
 	);
 	if (started.length === 0 && failures.length === 0) {
-		return new NodeOperationError(
-			context.getNode(),
-			'The execution was canceled before any run was started',
-		);
+		return new NodeOperationError(context.getNode(), 'The execution was canceled');
 	}
 	return toNodeError(
 		context,
 		{
-			message: 'The execution was canceled. Runs that it started go on at the service.',
+			message: 'The execution was canceled. Its runs go on at the service.',
 			description: failures
 				.map(({ message, description }) => `${message}. ${description}`)
 				.join(' '),

@@ -8,9 +8,11 @@ import type { ParameterBinding } from '../api/types';
  * What an item has started, under the fingerprint of what it was to start: the ID of its run, or
  * `unknown` when a create may or may not have started one.
  */
-interface Entry {
+export interface StartedBefore {
 	fingerprint: string;
 	runId: string;
+	/** When it was noted, in ms since the epoch. */
+	notedOn: number;
 }
 
 /** Stands for the ID of a run that may exist. */
@@ -24,24 +26,24 @@ export const UNKNOWN_RUN = 'unknown';
  * Entries belong to the node's run index, so that every turn of a loop has its own.
  */
 export class RunMemory {
-	private readonly entries: Record<string, Entry>;
+	private readonly entries: Record<string, StartedBefore>;
 
 	private readonly prefix: string;
 
 	constructor(context: IExecuteFunctions) {
-		const stored = context.getContext('node') as { runs?: Record<string, Entry> };
+		const stored = context.getContext('node') as { runs?: Record<string, StartedBefore> };
 		this.entries = stored.runs ??= {};
 		this.prefix = `${String(context.getWorkflowDataProxy(0).$runIndex)}:`;
 	}
 
 	/** What the item has started with this very fingerprint. */
-	recall(itemIndex: number, fingerprint: string): string | undefined {
+	recall(itemIndex: number, fingerprint: string): StartedBefore | undefined {
 		const entry = this.entries[this.prefix + itemIndex];
-		return entry?.fingerprint === fingerprint ? entry.runId : undefined;
+		return entry?.fingerprint === fingerprint ? entry : undefined;
 	}
 
-	note(itemIndex: number, fingerprint: string, runId: string): void {
-		this.entries[this.prefix + itemIndex] = { fingerprint, runId };
+	note(itemIndex: number, entry: StartedBefore): void {
+		this.entries[this.prefix + itemIndex] = entry;
 	}
 
 	/** Lets the next try start another run. */

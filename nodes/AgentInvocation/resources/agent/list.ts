@@ -70,8 +70,9 @@ export async function list(this: IExecuteFunctions): Promise<INodeExecutionData[
 		const agents = await readAgents(
 			service,
 			{ limit: limit.value, offset: offset.value },
-			{ clock, deadline: clock.now() + READ_PATIENCE_MS, signal: halt },
+			{ clock, patienceMs: READ_PATIENCE_MS, signal: halt },
 		);
+		if (halt.aborted) return undefined;
 		return agents.ok ? succeed(agents.value.map((agent) => ({ ...agent }) as IDataObject)) : agents;
 	});
 	return worked.items;

@@ -297,12 +297,13 @@ async function compileOnly(
 	agentId: number,
 	bindings: ParameterBinding[],
 	{ service, halt }: Work,
-): Promise<Result<IDataObject>> {
+): Promise<Result<IDataObject> | undefined> {
 	const answer = await sendPatiently(service, dryRun(agentId, bindings), 'read', {
 		clock,
 		deadline: clock.now() + READ_PATIENCE_MS,
 		signal: halt,
 	});
+	if (halt.aborted) return undefined;
 	if (answer.kind !== 'ok') {
 		return { ok: false, failure: failureOf(answer, { agentId, baseUrl: service.baseUrl }) };
 	}

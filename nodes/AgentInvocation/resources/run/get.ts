@@ -18,6 +18,8 @@ import { waitForItem } from './waitForItem';
 import { readWaitOptions, waitOptionFields } from './waitOptions';
 
 const CONCURRENCY = 10;
+/** Waits are parked once every item waits, so as many as there may be do. */
+const CONCURRENT_WAITS = 1_000;
 
 const displayOptions = { show: { resource: ['run'], operation: ['get'] } };
 
@@ -54,7 +56,9 @@ export const getFields: INodeProperties[] = [
 
 /** Gets the run of each input item as it is now, or as it is once it has finished. */
 export async function get(this: IExecuteFunctions): Promise<INodeExecutionData[]> {
-	const { items } = await workThroughItems(this, succeed(CONCURRENCY), async (itemIndex, work) => {
+	const waits = this.getNodeParameter('waitForCompletion', 0, false) === true;
+	const concurrency = succeed(waits ? CONCURRENT_WAITS : CONCURRENCY);
+	const { items } = await workThroughItems(this, concurrency, async (itemIndex, work) => {
 		const json = await getForItem(this, itemIndex, work);
 		return json?.ok ? succeed([json.value]) : json;
 	});
@@ -89,6 +93,7 @@ async function getForItem(
 		deadline: clock.now() + READ_PATIENCE_MS,
 		signal: halt,
 	});
+	if (halt.aborted) return undefined;
 	if (answer.kind !== 'ok' || !answer.body) {
 		return { ok: false, failure: failureOf(answer, { ...subject, baseUrl: service.baseUrl }) };
 	}

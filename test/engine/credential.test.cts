@@ -1,0 +1,48 @@
+import { backoffRange } from '../../nodes/AgentInvocation/api/retryPolicy.ts';
+import { startSandbox } from '../../sandbox/server.cts';
+import { createRun, jsonOf, run, useSandbox } from './sandboxed.cts';
+
+// n8n reads the credential anew for each request, so it may change while a run is waited for.
+const sandbox = useSandbox();
+beforeEach(() => void jest.replaceProperty(backoffRange, 'first', 20));
+afterEach(() => jest.restoreAllMocks());
+
+test('that n8n cannot read for a moment does not end the wait', async () => {
+	let reads = 0;
+	const credential = {
+		apiKey: 'sandbox-key',
+		get baseUrl() {
+			reads++;
+			if (reads > 6 && reads < 9) throw new Error('Connection terminated unexpectedly');
+			return sandbox.current.baseUrl;
+		},
+	};
+	const { output } = await run(sandbox.current, createRun(3, { seconds: 1.5 }), { credential });
+	expect(jsonOf(output)).toMatchObject([{ status: 'succeeded' }]);
+	expect(reads).toBeGreaterThan(9);
+});
+
+test('that is gone ends the wait and names the run', async () => {
+	const credential = { apiKey: 'sandbox-key', baseUrl: sandbox.current.baseUrl };
+	const running = run(sandbox.current, createRun(3, { seconds: 60 }), { credential });
+	setTimeout(() => (credential.baseUrl = ''), 500);
+	const { error } = await running;
+	expect(error!.message).toBe(
+		`n8n could not send the request (run ${sandbox.current.runs.all[0]!.runId})`,
+	);
+	expect(error!.description).toContain("'Base URL' in the credential is empty");
+});
+
+test('that was changed to another service gets its key to that one alone', async () => {
+	const other = await startSandbox(0, { apiKeys: ['other-key'] });
+	const credential = { apiKey: 'sandbox-key', baseUrl: sandbox.current.baseUrl };
+	const running = run(sandbox.current, createRun(3, { seconds: 60 }), { credential });
+	setTimeout(() => Object.assign(credential, { apiKey: 'other-key', baseUrl: other.baseUrl }), 500);
+	const { error } = await running;
+	await other.close();
+	expect(error!.message).toContain(sandbox.current.runs.all[0]!.runId);
+	expect(error!.description).toContain('Base URL was changed');
+	const keys = sandbox.current.requests.map(({ apiKey }) => apiKey);
+	expect(new Set(keys)).toEqual(new Set(['sandbox-key']));
+	expect(other.requests).toEqual([]);
+});

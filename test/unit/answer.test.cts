@@ -1,0 +1,25 @@
+import { readThrown } from '../../nodes/AgentInvocation/api/answer.ts';
+
+const systemError = (code: string, syscall: string) =>
+	Object.assign(new Error(`${syscall} ${code}`), { code, syscall });
+
+/** As Node.js throws it for a host with several addresses, which it tries one after the other. */
+const ofAllAddresses = (...errors: Error[]) =>
+	Object.assign(new AggregateError(errors), { code: 'ETIMEDOUT' });
+
+// 'notConnected' is sent again, since it started nothing; of the others, nobody knows.
+test.each([
+	[systemError('ECONNREFUSED', 'connect'), 'notConnected'],
+	[systemError('ETIMEDOUT', 'connect'), 'notConnected'],
+	[systemError('ETIMEDOUT', 'read'), 'timedOut'],
+	[systemError('ECONNRESET', 'read'), 'connectionLost'],
+	[
+		ofAllAddresses(systemError('ETIMEDOUT', 'connect'), systemError('ENETUNREACH', 'connect')),
+		'notConnected',
+	],
+	[ofAllAddresses(systemError('ETIMEDOUT', 'read')), 'timedOut'],
+	[systemError('ERR_SSL_SSLV3_ALERT_HANDSHAKE_FAILURE', 'read'), 'notTrusted'],
+	[systemError('ERR_SSL_DECRYPTION_FAILED_OR_BAD_RECORD_MAC', 'read'), 'connectionLost'],
+])('%s is %s', (cause, kind) => {
+	expect(readThrown(new Error('n8n says', { cause }), false).kind).toBe(kind);
+});
