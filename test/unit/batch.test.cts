@@ -10,7 +10,7 @@ const wait = (ticks: number) =>
 	);
 const failure = fail({ message: 'no', description: '' });
 
-test('items are begun in order, never too many at a time, and their results keep their order', async () => {
+test('items are begun in order, each once, and never too many at a time', async () => {
 	await fc.assert(
 		fc.asyncProperty(
 			fc.array(fc.record({ ticks: fc.nat(20), fails: fc.boolean() }), { maxLength: 60 }),
@@ -19,7 +19,7 @@ test('items are begun in order, never too many at a time, and their results keep
 				const begun: number[] = [];
 				let atWork = 0;
 				let most = 0;
-				const end = await runBatch(
+				const stop = await runBatch(
 					{ count: plans.length, concurrency, stopAtFailure: false },
 					async (index) => {
 						begun.push(index);
@@ -31,10 +31,8 @@ test('items are begun in order, never too many at a time, and their results keep
 				);
 				expect(begun).toEqual(plans.map((_, index) => index));
 				expect(most).toBeLessThanOrEqual(concurrency);
-				expect(end.stoppedBy).toBeUndefined();
-				expect([...end.results]).toEqual(
-					plans.map(({ fails }, index) => (fails ? failure : succeed(index))),
-				);
+				expect(atWork).toBe(0);
+				expect(stop).toBeUndefined();
 			},
 		),
 	);
@@ -43,7 +41,7 @@ test('items are begun in order, never too many at a time, and their results keep
 test('a failure that stops the batch begins no further item and waits for those at work', async () => {
 	const begun: number[] = [];
 	const returned: number[] = [];
-	const end = await runBatch(
+	const stop = await runBatch(
 		{ count: 100, concurrency: 3, stopAtFailure: true },
 		async (index, halt) => {
 			begun.push(index);
@@ -54,18 +52,17 @@ test('a failure that stops the batch begins no further item and waits for those 
 	);
 	expect(begun).toEqual([0, 1, 2]);
 	expect(returned.sort()).toEqual([0, 1, 2]);
-	expect(end.stoppedBy).toEqual({ index: 1, failure: failure.ok ? undefined : failure.failure });
+	expect(stop).toEqual({ index: 1, failure: failure.ok ? undefined : failure.failure });
 });
 
 test('10,000 items work', async () => {
-	const end = await runBatch(
-		{ count: 10_000, concurrency: 100, stopAtFailure: true },
-		async (index) => {
-			await wait(1);
-			return succeed(index);
-		},
-	);
-	expect(end.results.every((result, index) => result?.ok && result.value === index)).toBe(true);
+	const worked = new Set<number>();
+	await runBatch({ count: 10_000, concurrency: 100, stopAtFailure: true }, async (index) => {
+		await wait(1);
+		worked.add(index);
+		return succeed(index);
+	});
+	expect(worked.size).toBe(10_000);
 });
 
 test('cancelling halts those at work and begins no further item', async () => {

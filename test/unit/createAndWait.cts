@@ -9,11 +9,12 @@ import { waitForRun } from '../../nodes/AgentInvocation/waiting/waitForRun.ts';
 
 /**
  * Creates a run for each item and waits for all as the node does, without n8n around it. Each run has its
- * item's number as the value of its parameter `item`.
+ * item's number as the value of its parameter `item`. Gives their outputs, in the order of the items.
  */
 export async function createAndWait(service: Service, count: number, concurrency: number) {
 	const durations = new Durations();
-	return await runBatch({ count, concurrency, stopAtFailure: false }, async (index, signal) => {
+	const outputs = new Array<unknown>(count);
+	await runBatch({ count, concurrency, stopAtFailure: false }, async (index, signal) => {
 		const request = createRun(1, [{ name: 'item', value: String(index) }]);
 		const patience = { clock, deadline: Infinity, signal };
 		const { body } = await sendPatiently(service, request, 'create', patience);
@@ -27,6 +28,8 @@ export async function createAndWait(service: Service, count: number, concurrency
 			pollIntervalMs: 0,
 		};
 		const waited = await waitForRun(service, wait, { clock, durations, signal });
-		return succeed(waited.why === 'finished' ? waited.run.output : waited.why);
+		outputs[index] = waited.why === 'finished' ? waited.run.output : waited.why;
+		return succeed(index);
 	});
+	return outputs;
 }

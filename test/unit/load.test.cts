@@ -103,8 +103,7 @@ async function work(load: Load) {
 		send: async (request: ServiceRequest<unknown>) => await simulated.send(request),
 	} as Service;
 	const began = clock.now();
-	const end = await settle(createAndWait(service, load.durations.length, load.concurrency));
-	const outputs = end.results.map((result) => result?.ok && result.value);
+	const outputs = await settle(createAndWait(service, load.durations.length, load.concurrency));
 	return { outputs, simulated, ms: clock.now() - began };
 }
 

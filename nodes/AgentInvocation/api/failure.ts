@@ -66,9 +66,9 @@ export interface Subject {
 
 type Advice = (subject: Subject) => { message: string; description: string };
 
+const named = (what: string, id?: number | string) => (id === undefined ? what : `${what} ${id}`);
 const agentOf = ({ agentId }: Subject) =>
 	agentId === undefined ? 'the agent' : `agent ${agentId}`;
-const runOf = ({ runId }: Subject) => (runId === undefined ? 'the run' : `run ${runId}`);
 
 // The service's documented error codes (interface document, section 7; keys: section 5).
 const BY_CODE: Record<string, Advice> = {
@@ -83,12 +83,12 @@ const BY_CODE: Record<string, Advice> = {
 			"It is mistyped, or was revoked or regenerated. Ask an admin of your organization for the present key (in the service under Settings, API Key; it is shown once, when it is created) and enter it in this node's credential.",
 	}),
 	agent_not_found: (subject) => ({
-		message: `The service has no ${agentOf(subject).replace('the ', '')} for this organization`,
+		message: `The service has no ${named('agent', subject.agentId)} for this organization`,
 		description:
 			"The agent does not exist, is not published, or belongs to another organization than the credential's. Choose one from the list in 'Agent'.",
 	}),
 	run_not_found: (subject) => ({
-		message: `The service has no ${runOf(subject).replace('the ', '')} of ${agentOf(subject)}`,
+		message: `The service has no ${named('run', subject.runId)} of ${agentOf(subject)}`,
 		description:
 			"Check 'Run ID', and that 'Agent' is the agent that the run was created with and the credential is of the same organization.",
 	}),

@@ -117,7 +117,7 @@ export async function lookAtDueRuns(
 			? [{ index, wait: item.wait }]
 			: [],
 	);
-	await runBatch<IDataObject>(
+	await runBatch(
 		{
 			count: due.length,
 			concurrency: CONCURRENCY,

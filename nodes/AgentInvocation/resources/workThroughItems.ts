@@ -84,7 +84,7 @@ export async function workThroughItems(
 		}
 	}
 
-	const end = await runBatch<IDataObject[]>(
+	const stop = await runBatch(
 		{
 			count,
 			concurrency: concurrency.ok ? concurrency.value : 1,
@@ -101,9 +101,9 @@ export async function workThroughItems(
 	);
 
 	const started = startedRuns();
-	if (cancel?.aborted) throw cancelledError(context, started, end.results);
-	if (end.stoppedBy) {
-		const { index, failure } = end.stoppedBy;
+	if (cancel?.aborted) throw cancelledError(context, started, results);
+	if (stop) {
+		const { index, failure } = stop;
 		const others = started.filter((run) => run.itemIndex !== index);
 		throw toNodeError(context, failure, index, others);
 	}
@@ -111,7 +111,7 @@ export async function workThroughItems(
 	if (whileParked) return { items: whileParked, isParked: true };
 
 	const items: INodeExecutionData[] = [];
-	for (const [itemIndex, result] of end.results.entries()) {
+	for (const [itemIndex, result] of results.entries()) {
 		if (!result) continue;
 		if (result.ok) items.push(...result.value.map((json) => toItem(json, itemIndex)));
 		else items.push(await toErrorItem(context, result.failure, itemIndex));

@@ -1,11 +1,9 @@
 import type { Failure, Result } from '../api/failure';
 
-/** The end of a batch: a result for each index that came to one, or what stopped it. */
-export interface BatchEnd<T> {
-	/** In the order of the items; empty where an item was halted or never begun. */
-	results: Array<Result<T> | undefined>;
-	/** The failure that stopped the batch. */
-	stoppedBy?: { index: number; failure: Failure };
+/** The failure that stopped a batch, and its item. */
+export interface Stop {
+	index: number;
+	failure: Failure;
 }
 
 /**
@@ -17,17 +15,18 @@ export interface BatchEnd<T> {
  *
  * @param each works on one item; returns undefined when halted
  * @param cancel ends the batch as a failure would, from outside
+ * @returns what stopped the batch, if a failure did
  */
-export async function runBatch<T>(
+export async function runBatch(
 	{
 		count,
 		concurrency,
 		stopAtFailure,
 		cancel,
 	}: { count: number; concurrency: number; stopAtFailure: boolean; cancel?: AbortSignal },
-	each: (index: number, halt: AbortSignal) => Promise<Result<T> | undefined>,
-): Promise<BatchEnd<T>> {
-	const end: BatchEnd<T> = { results: new Array<Result<T> | undefined>(count) };
+	each: (index: number, halt: AbortSignal) => Promise<Result<unknown> | undefined>,
+): Promise<Stop | undefined> {
+	let stop: Stop | undefined;
 	// A signal for each item at work: Node.js warns of one that many listen to.
 	const atWork = new Set<AbortController>();
 	let halted = false;
@@ -46,14 +45,13 @@ export async function runBatch<T>(
 			atWork.add(item);
 			const result = await each(index, item.signal);
 			atWork.delete(item);
-			end.results[index] = result;
-			if (result && !result.ok && stopAtFailure && !end.stoppedBy) {
-				end.stoppedBy = { index, failure: result.failure };
+			if (result && !result.ok && stopAtFailure && !stop) {
+				stop = { index, failure: result.failure };
 				halt();
 			}
 		}
 	}
 	await Promise.all(Array.from({ length: Math.min(concurrency, count) }, work));
 	cancel?.removeEventListener('abort', halt);
-	return end;
+	return stop;
 }
