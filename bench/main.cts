@@ -115,7 +115,7 @@ async function waiting(): Promise<string> {
 		: await costOfWaiting([0, 50, 200, 500], 10, 30);
 	return `## Cost of waiting
 
-A real n8n 2 for each, with so many executions of one waiting run each: memory (VmRSS) and CPU while they wait. Each: what one takes over none.
+A real n8n 2 for each, with so many executions of one waiting run each: memory (VmRSS) and CPU while they wait. Each: what one takes over none. n8n's own Wait node keeps waits of less than 65 s in memory.
 
 ${table(
 	['Waiting', 'Executions', 'Memory (MB)', 'Each (MB)', 'CPU (of one core)'],
