@@ -283,11 +283,8 @@ describe.each<HostName>(['n8n-2', 'n8n-1'])('in %s', (hostName) => {
 			sandbox.requests.at(-1)?.url.endsWith(sandbox.runs.all.at(-1)?.runId ?? 'none') === true;
 		await until(isLooked);
 		const runs = sandbox.runs.all.length;
-		const stoppedAt = Date.now();
 		await n8n.stopExecution(id);
-		const { status } = await n8n.endOf(id);
-		expect(status).toBe('canceled');
-		expect(Date.now() - stoppedAt).toBeLessThan(1_000);
+		await until(async () => (await n8n.execution(id)).status === 'canceled', 1_000);
 		const seen = sandbox.requests.length;
 		await new Promise((resolve) => setTimeout(resolve, 3_000));
 		expect(sandbox.requests).toHaveLength(seen);
