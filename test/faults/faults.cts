@@ -10,6 +10,8 @@ export interface FaultCase {
 	sandbox?: () => Omit<Fault, 'method' | 'path' | 'times'>;
 	/** What happens on the way there. */
 	line?: LineTrouble;
+	/** Whether it keeps the machine so busy that others would take longer meanwhile. */
+	isHeavy?: true;
 }
 
 const envelope = (status: number, code: string, message: string) => () => ({
@@ -76,7 +78,11 @@ export function faultCases(elsewhere: number): FaultCase[] {
 		{ name: '200, empty', sandbox: () => answer('') },
 		{ name: '200, cut JSON', sandbox: () => answer('{"agents": [{"id": 1, "na') },
 		{ name: '200, another shape', sandbox: () => answer('{"hello": ["world"]}') },
-		{ name: '200 with 50 MB', sandbox: () => answer(`{"hello": "${'x'.repeat(50_000_000)}"}`) },
+		{
+			name: '200 with 50 MB',
+			sandbox: () => answer(`{"hello": "${'x'.repeat(50_000_000)}"}`),
+			isHeavy: true,
+		},
 	];
 }
 
