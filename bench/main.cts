@@ -1,8 +1,8 @@
 import { writeFileSync } from 'node:fs';
-import { cpus, totalmem } from 'node:os';
 import path from 'node:path';
 import { parseArgs } from 'node:util';
 
+import { dateAndMachine } from '../hosts/processes.cts';
 import { costOfWaiting, costPerItem } from './hosted.cts';
 import {
 	distributions,
@@ -21,10 +21,9 @@ const { quick } = values;
 type Row = Array<string | number>;
 
 async function main(): Promise<void> {
-	const [cpu] = cpus();
 	const sections = [
 		'# Benchmarks',
-		`\`npm run bench${quick ? ' -- --quick' : ''}\` on ${new Date().toISOString().slice(0, 10)}: ${cpus().length} cores (${cpu?.model}), ${Math.round(totalmem() / 2 ** 30)} GiB, Node.js ${process.versions.node}. One run; compare by ratio.`,
+		`\`npm run bench${quick ? ' -- --quick' : ''}\` on ${dateAndMachine()}, Node.js ${process.versions.node}. One run; compare by ratio.`,
 		await against(),
 		await atTheLimit(),
 		await perItem(),

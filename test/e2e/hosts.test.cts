@@ -13,10 +13,9 @@ import {
 	agentNode,
 	createForRow,
 	CREDENTIAL_ID,
-	n8nNode,
+	loopWorkflow,
 	rowsWorkflow,
 	toolWorkflow,
-	webhookWorkflow,
 } from './workflows.cts';
 
 jest.setTimeout(180_000);
@@ -59,14 +58,9 @@ describe.each<HostName>(['n8n-2', 'n8n-1'])('in %s', (hostName) => {
 				agentNode('Agents', { resource: 'agent', operation: 'list', returnAll: true }),
 			),
 			rowsWorkflow('run', agentNode('Run', createForRow)),
-			webhookWorkflow(
+			loopWorkflow(
 				'loop',
-				[
-					n8nNode('Loop', 'splitInBatches', 3),
-					agentNode('Run', createForRow, { retryOnFail: true, waitBetweenTries: 0 }),
-					n8nNode('Good', 'noOp'),
-				],
-				{ Rows: [['Loop']], Loop: [['Good'], ['Run']], Run: [['Loop']] },
+				agentNode('Run', createForRow, { retryOnFail: true, waitBetweenTries: 0 }),
 			),
 			rowsWorkflow('errors', agentNode('Run', createForRow, { onError: 'continueErrorOutput' })),
 			rowsWorkflow('regular', agentNode('Run', createForRow, { onError: 'continueRegularOutput' })),

@@ -2,7 +2,15 @@ import type { INode } from 'n8n-workflow';
 
 import type { StoredExecution } from '../../hosts/n8n.cts';
 import { itemsOf, jsonOf, TestHost } from './host.cts';
-import { agentNode, createForRow, n8nNode, rowsWorkflow, webhookWorkflow } from './workflows.cts';
+import {
+	agentNode,
+	collectWorkflow,
+	createForRow,
+	loopWorkflow,
+	n8nNode,
+	rowsWorkflow,
+	webhookWorkflow,
+} from './workflows.cts';
 
 // Parked waits in a real n8n 2 that is killed with SIGKILL in mid-wait and started again. All
 // executions wait at the same time, since each takes minutes.
@@ -54,27 +62,8 @@ const workflows = [
 		],
 		{ Rows: [['Side']], Side: [['Run'], ['Run']], Run: [['Good']] },
 	),
-	webhookWorkflow(
-		'loops',
-		[n8nNode('Loop', 'splitInBatches', 3), agentNode('Run', parking()), good],
-		{ Rows: [['Loop']], Loop: [['Good'], ['Run']], Run: [['Loop']] },
-	),
-	webhookWorkflow(
-		'collects',
-		[
-			agentNode('Start', { ...createForRow, waitForCompletion: false }),
-			agentNode('Run', {
-				resource: 'run',
-				operation: 'get',
-				agentId: { __rl: true, mode: 'id', value: '={{ $json.agent_id }}' },
-				runId: '={{ $json.run_id }}',
-				waitForCompletion: true,
-				options: { pollInterval: 65 },
-			}),
-			good,
-		],
-		{ Rows: [['Start']], Start: [['Run']], Run: [['Good']] },
-	),
+	loopWorkflow('loops', agentNode('Run', parking())),
+	collectWorkflow('collects', { options: { pollInterval: 65 } }),
 	{
 		id: 'manual',
 		name: 'manual',

@@ -102,6 +102,33 @@ export function rowsWorkflow(id: string, node: NodeFile): WorkflowFile {
 	});
 }
 
+/** Rows, each in a turn of its own of Loop Over Items around `node`, then `Good`. */
+export function loopWorkflow(id: string, node: NodeFile): WorkflowFile {
+	return webhookWorkflow(
+		id,
+		[n8nNode('Loop', 'splitInBatches', 3), node, n8nNode('Good', 'noOp')],
+		{ Rows: [['Loop']], Loop: [['Good'], [node.name]], [node.name]: [['Loop']] },
+	);
+}
+
+/** Starts a run for each row in `Start`, then waits for all in `Run`, a 'Get a run' with `more`. */
+export function collectWorkflow(id: string, more: INode['parameters'] = {}): WorkflowFile {
+	const start = agentNode('Start', { ...createForRow, waitForCompletion: false });
+	const collect = agentNode('Run', {
+		resource: 'run',
+		operation: 'get',
+		agentId: { __rl: true, mode: 'id', value: '={{ $json.agent_id }}' },
+		runId: '={{ $json.run_id }}',
+		waitForCompletion: true,
+		...more,
+	});
+	return webhookWorkflow(id, [start, collect, n8nNode('Good', 'noOp')], {
+		Rows: [['Start']],
+		Start: [['Run']],
+		Run: [['Good']],
+	});
+}
+
 /** Parameters that create a run of the row's agent with the row's values. */
 export const createForRow: INode['parameters'] = {
 	resource: 'run',

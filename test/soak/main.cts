@@ -1,11 +1,10 @@
 import { writeFileSync } from 'node:fs';
-import { cpus, totalmem } from 'node:os';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 
 import type { StoredExecution } from '../../hosts/n8n.cts';
-import { memoryMb } from '../../hosts/processes.cts';
+import { dateAndMachine, memoryMb } from '../../hosts/processes.cts';
 import { itemsOf, jsonOf, TestHost } from '../e2e/host.cts';
 import { kinds, makeExecutions, makeFaults, type Begin } from './workload.cts';
 
@@ -131,7 +130,6 @@ function makeReport(
 	growth: number,
 	breaches: string[],
 ): string {
-	const [cpu] = cpus();
 	const lost = ({ end }: { end: StoredExecution }) =>
 		createMayBeLost.test(JSON.stringify(end.data));
 	const byKind = Object.keys(kinds).map((kind) => {
@@ -150,7 +148,7 @@ function makeReport(
 	return [
 		'# Soak',
 		'',
-		`\`npm run soak -- --minutes ${minutes} --seed ${seed}\` on ${new Date().toISOString().slice(0, 10)}: ${cpus().length} cores (${cpu?.model}), ${Math.round(totalmem() / 2 ** 30)} GiB. n8n 2 in one process against the sandbox: an execution begun every ${EXECUTION_EVERY_MS / 1_000} s and a random fault laid every ${FAULT_EVERY_MS / 1_000} s, of which each meets one to three requests.`,
+		`\`npm run soak -- --minutes ${minutes} --seed ${seed}\` on ${dateAndMachine()}. n8n 2 in one process against the sandbox: an execution begun every ${EXECUTION_EVERY_MS / 1_000} s and a random fault laid every ${FAULT_EVERY_MS / 1_000} s, of which each meets one to three requests.`,
 		'',
 		'A lost create is one whose answer did not come: the service may have started the run or not, the item fails and says so, and no run is started in its place. It ends an execution that does not continue on errors.',
 		'',

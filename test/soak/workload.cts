@@ -4,10 +4,10 @@ import type { WorkflowFile } from '../../hosts/n8n.cts';
 import type { Fault } from '../../sandbox/faults.cts';
 import {
 	agentNode,
+	collectWorkflow,
 	createForRow,
-	n8nNode,
+	loopWorkflow,
 	rowsWorkflow,
-	webhookWorkflow,
 	type NodeFile,
 } from '../e2e/workflows.cts';
 
@@ -31,7 +31,6 @@ interface Kind {
 	continues?: boolean;
 }
 
-const good = n8nNode('Good', 'noOp');
 const continuing = { onError: 'continueErrorOutput' } as const;
 const run = (options = {}, more: Partial<NodeFile> = {}) =>
 	agentNode('Run', { ...createForRow, options }, more);
@@ -48,32 +47,8 @@ export const kinds: Record<string, Kind> = {
 		workflow: rowsWorkflow('retries', run({}, { retryOnFail: true, waitBetweenTries: 500 })),
 		longest: 4,
 	},
-	loops: {
-		workflow: webhookWorkflow('loops', [n8nNode('Loop', 'splitInBatches', 3), run(), good], {
-			Rows: [['Loop']],
-			Loop: [['Good'], ['Run']],
-			Run: [['Loop']],
-		}),
-		longest: 2,
-	},
-	collects: {
-		workflow: webhookWorkflow(
-			'collects',
-			[
-				agentNode('Start', { ...createForRow, waitForCompletion: false }),
-				agentNode('Run', {
-					resource: 'run',
-					operation: 'get',
-					agentId: { __rl: true, mode: 'id', value: '={{ $json.agent_id }}' },
-					runId: '={{ $json.run_id }}',
-					waitForCompletion: true,
-				}),
-				good,
-			],
-			{ Rows: [['Start']], Start: [['Run']], Run: [['Good']] },
-		),
-		longest: 6,
-	},
+	loops: { workflow: loopWorkflow('loops', run()), longest: 2 },
+	collects: { workflow: collectWorkflow('collects'), longest: 6 },
 };
 
 /** As many executions as asked for, the same for the same seed. */
