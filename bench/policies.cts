@@ -1,10 +1,10 @@
 import { install } from '@sinonjs/fake-timers';
 
-import type { Answer } from '../nodes/AgentInvocation/api/answer.ts';
-import type { ServiceRequest } from '../nodes/AgentInvocation/api/endpoints.ts';
-import type { Service } from '../nodes/AgentInvocation/api/service.ts';
-import { systemClock as clock } from '../nodes/AgentInvocation/waiting/clock.ts';
-import { Gate } from '../nodes/AgentInvocation/waiting/gate.ts';
+import type { Answer } from '../nodes/AgentInvocation/service/answer.ts';
+import type { ServiceRequest } from '../nodes/AgentInvocation/service/endpoints.ts';
+import type { Service } from '../nodes/AgentInvocation/service/service.ts';
+import { systemClock as clock } from '../nodes/AgentInvocation/clock.ts';
+import { Gate } from '../nodes/AgentInvocation/service/rateLimiter.ts';
 import { createAndWait } from '../test/unit/createAndWait.cts';
 
 /** How long a request takes here, in ms. */

@@ -1,16 +1,27 @@
 import {
 	NodeConnectionTypes,
+	NodeOperationError,
+	type EngineResponse,
 	type IExecuteFunctions,
-	type INodeExecutionData,
 	type INodeType,
 	type INodeTypeDescription,
+	type NodeOutput,
 } from 'n8n-workflow';
 
 import { searchAgents } from './listSearch/searchAgents';
 import { getAgentParameters } from './resourceMapping/getAgentParameters';
-import { parkedOperations } from './parking/operations';
+import { readAction, rest } from './parking/pause';
 import { agentDescription, agentOperations } from './resources/agent';
 import { runDescription, runOperations } from './resources/run';
+
+type Execute = (this: IExecuteFunctions, response?: EngineResponse) => Promise<NodeOutput>;
+
+/** What is executed, by resource and operation. */
+const operations: Record<string, Execute | undefined> = {
+	'agent:list': agentOperations.list,
+	'run:create': runOperations.create,
+	'run:get': runOperations.get,
+};
 
 export class AgentInvocation implements INodeType {
 	description: INodeTypeDescription = {
@@ -72,19 +83,16 @@ export class AgentInvocation implements INodeType {
 		resourceMapping: { getAgentParameters },
 	};
 
-	async execute(this: IExecuteFunctions): Promise<INodeExecutionData[][]> {
+	async execute(this: IExecuteFunctions, response?: EngineResponse): Promise<NodeOutput> {
+		const action = readAction(this);
+		if (action) return await rest(this, action);
+
+		const resource = this.getNodeParameter('resource', 0);
 		const operation = this.getNodeParameter('operation', 0);
-		switch (operation) {
-			case 'list':
-				return [await agentOperations.list.call(this)];
-			case 'get':
-				return [await runOperations.get.call(this)];
-			case 'watchParked':
-			case 'lookAtParked':
-			case 'settleParked':
-				return [await parkedOperations[operation].call(this)];
-			default:
-				return [await runOperations.create.call(this)];
-		}
+		const execute = operations[`${resource}:${operation}`];
+		if (execute) return await execute.call(this, response);
+		throw new NodeOperationError(this.getNode(), `The operation '${operation}' is not known`, {
+			description: "Choose one in 'Operation'.",
+		});
 	}
 }

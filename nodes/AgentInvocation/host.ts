@@ -6,15 +6,13 @@ export function isTool(context: IExecuteFunctions): boolean {
 }
 
 /**
- * The major and minor version of the host's n8n-workflow, whose major version goes with n8n's own.
- * Zeros when the host does not tell.
+ * The major version of the host's n8n-workflow, which goes with n8n's own; 0 when the host does not tell.
  */
-export async function hostVersion(): Promise<{ major: number; minor: number }> {
+export async function hostMajorVersion(): Promise<number> {
 	try {
 		const { version } = await import('n8n-workflow/package.json');
-		const [major = 0, minor = 0] = version.split('.').map(Number);
-		return { major, minor };
+		return Number(version.split('.')[0]) || 0;
 	} catch {
-		return { major: 0, minor: 0 };
+		return 0;
 	}
 }

@@ -1,6 +1,6 @@
 import type { INode } from 'n8n-workflow';
 
-import { TestHost, until } from '../e2e/host.cts';
+import { TestHost, until } from '../support/host.cts';
 import { Editor } from './editor.cts';
 import { nodeWorkflow, NODE, REPORT } from './workflows.cts';
 

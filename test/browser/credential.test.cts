@@ -1,7 +1,7 @@
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-import { KEY, TestHost } from '../e2e/host.cts';
+import { KEY, TestHost } from '../support/host.cts';
 import { Editor } from './editor.cts';
 import { nodeWorkflow, NODE } from './workflows.cts';
 

@@ -1,5 +1,5 @@
 import { startSandbox, type Sandbox } from '../../sandbox/server.cts';
-import { TestHost } from '../e2e/host.cts';
+import { TestHost } from '../support/host.cts';
 import { Editor } from './editor.cts';
 import { nodeWorkflow, NODE, REPORT } from './workflows.cts';
 

@@ -7,7 +7,7 @@ import { N8n } from '../../hosts/n8n.cts';
 import { installNode, packNode } from '../../hosts/pack.cts';
 import { Registry } from '../../hosts/registry.cts';
 import { startSandbox, type Sandbox } from '../../sandbox/server.cts';
-import { CREDENTIAL_ID } from '../e2e/workflows.cts';
+import { CREDENTIAL_ID } from '../support/workflows.cts';
 import { Editor } from './editor.cts';
 import { nodeWorkflow, NODE } from './workflows.cts';
 

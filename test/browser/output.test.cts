@@ -1,4 +1,4 @@
-import { TestHost } from '../e2e/host.cts';
+import { TestHost } from '../support/host.cts';
 import { Editor } from './editor.cts';
 import { nodeWorkflow, NEXT, NODE } from './workflows.cts';
 

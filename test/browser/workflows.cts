@@ -1,7 +1,7 @@
 import type { INode } from 'n8n-workflow';
 
 import type { WorkflowFile } from '../../hosts/n8n.cts';
-import { agentNode, CREDENTIAL_ID, manualWorkflow, n8nNode } from '../e2e/workflows.cts';
+import { agentNode, CREDENTIAL_ID, manualWorkflow, n8nNode } from '../support/workflows.cts';
 
 /** The name of our node in these workflows, and its ID. */
 export const NODE = 'Run';

@@ -1,5 +1,5 @@
-import { jsonOf, TestHost } from './host.cts';
-import { agentNode, createForRow, n8nNode, webhookWorkflow } from './workflows.cts';
+import { jsonOf, TestHost } from '../support/host.cts';
+import { agentNode, createForRow, n8nNode, webhookWorkflow } from '../support/workflows.cts';
 
 // Somebody waits for what the node outputs, and would get it before there is a result.
 jest.setTimeout(300_000);

@@ -4,7 +4,7 @@ import path from 'node:path';
 import type { StoredExecution, WorkflowFile } from '../../hosts/n8n.cts';
 import { projectRoot } from '../../hosts/pack.cts';
 import { startChatModel, type ChatModel } from './chatModel.cts';
-import { jsonOf, TestHost } from './host.cts';
+import { jsonOf, TestHost } from '../support/host.cts';
 
 jest.setTimeout(120_000);
 

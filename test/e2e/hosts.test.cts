@@ -8,7 +8,7 @@ import { packNode } from '../../hosts/pack.cts';
 import type { Fault } from '../../sandbox/faults.cts';
 import type { Sandbox } from '../../sandbox/server.cts';
 import { startChatModel, type ChatModel } from './chatModel.cts';
-import { itemsOf, jsonOf, KEY, TestHost, until } from './host.cts';
+import { itemsOf, jsonOf, KEY, TestHost, until } from '../support/host.cts';
 import {
 	agentNode,
 	createForRow,
@@ -16,7 +16,7 @@ import {
 	loopWorkflow,
 	rowsWorkflow,
 	toolWorkflow,
-} from './workflows.cts';
+} from '../support/workflows.cts';
 
 jest.setTimeout(180_000);
 

@@ -1,7 +1,7 @@
 import type { INode } from 'n8n-workflow';
 
 import type { StoredExecution } from '../../hosts/n8n.cts';
-import { itemsOf, jsonOf, TestHost } from './host.cts';
+import { itemsOf, jsonOf, TestHost } from '../support/host.cts';
 import {
 	agentNode,
 	collectWorkflow,
@@ -10,7 +10,7 @@ import {
 	n8nNode,
 	rowsWorkflow,
 	webhookWorkflow,
-} from './workflows.cts';
+} from '../support/workflows.cts';
 
 // Parked waits in a real n8n 2 that is killed with SIGKILL in mid-wait and started again. All
 // executions wait at the same time, since each takes minutes.

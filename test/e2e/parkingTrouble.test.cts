@@ -1,8 +1,8 @@
 import type { INode } from 'n8n-workflow';
 
 import type { ListedExecution, StoredExecution } from '../../hosts/n8n.cts';
-import { jsonOf, TestHost, until } from './host.cts';
-import { agentNode, createForRow, rowsWorkflow } from './workflows.cts';
+import { jsonOf, TestHost, until } from '../support/host.cts';
+import { agentNode, createForRow, rowsWorkflow } from '../support/workflows.cts';
 
 // What becomes of a parked wait when something else is taken away: its sub-workflows, its credential,
 // its run, its key, its own execution. All wait at the same time, since each takes minutes.

@@ -1,6 +1,6 @@
 import { startChatModel, type ChatModel } from './chatModel.cts';
-import { jsonOf, TestHost } from './host.cts';
-import { agentNode, toolWorkflow } from './workflows.cts';
+import { jsonOf, TestHost } from '../support/host.cts';
+import { agentNode, toolWorkflow } from '../support/workflows.cts';
 
 jest.setTimeout(120_000);
 

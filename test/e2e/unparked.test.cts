@@ -1,6 +1,6 @@
 import type { HostName } from '../../hosts/install.cts';
-import { jsonOf, TestHost, type HostOptions } from './host.cts';
-import { agentNode, createForRow, rowsWorkflow } from './workflows.cts';
+import { jsonOf, TestHost, type HostOptions } from '../support/host.cts';
+import { agentNode, createForRow, rowsWorkflow } from '../support/workflows.cts';
 
 jest.setTimeout(300_000);
 

@@ -1,4 +1,4 @@
-import { backoffRange } from '../../nodes/AgentInvocation/api/retryPolicy.ts';
+import { backoffRange } from '../../nodes/AgentInvocation/service/retryPolicy.ts';
 import { startSandbox } from '../../sandbox/server.cts';
 import { createRun, jsonOf, run, useSandbox } from './sandboxed.cts';
 

@@ -1,8 +1,8 @@
 import { createServer, type IncomingHttpHeaders, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-import { backoffRange } from '../../nodes/AgentInvocation/api/retryPolicy.ts';
-import { requestTimeouts } from '../../nodes/AgentInvocation/api/service.ts';
+import { backoffRange } from '../../nodes/AgentInvocation/service/retryPolicy.ts';
+import { requestTimeouts } from '../../nodes/AgentInvocation/service/service.ts';
 import type { Fault } from '../../sandbox/faults.cts';
 import {
 	createRun,

@@ -1,6 +1,6 @@
 import type { Fault } from '../../sandbox/faults.cts';
-import { jsonOf, TestHost, until } from '../e2e/host.cts';
-import { agentNode, createForRow, rowsWorkflow, webhookWorkflow } from '../e2e/workflows.cts';
+import { jsonOf, TestHost, until } from '../support/host.cts';
+import { agentNode, createForRow, rowsWorkflow, webhookWorkflow } from '../support/workflows.cts';
 import { listAgents } from '../engine/sandboxed.cts';
 import { kills } from './kills.cts';
 

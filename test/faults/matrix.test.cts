@@ -1,8 +1,8 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 
-import * as retryPolicy from '../../nodes/AgentInvocation/api/retryPolicy.ts';
-import { requestTimeouts } from '../../nodes/AgentInvocation/api/service.ts';
+import * as retryPolicy from '../../nodes/AgentInvocation/service/retryPolicy.ts';
+import { requestTimeouts } from '../../nodes/AgentInvocation/service/service.ts';
 import { startSandbox } from '../../sandbox/server.cts';
 import { creates } from '../engine/sandboxed.cts';
 import { faultCases, startForeigner, type FaultCase, type Foreigner } from './faults.cts';

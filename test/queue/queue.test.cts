@@ -1,5 +1,5 @@
-import { jsonOf, TestHost, until } from '../e2e/host.cts';
-import { agentNode, createForRow, rowsWorkflow } from '../e2e/workflows.cts';
+import { jsonOf, TestHost, until } from '../support/host.cts';
+import { agentNode, createForRow, rowsWorkflow } from '../support/workflows.cts';
 import { missingServices, queueMode, removeSchema } from './services.cts';
 
 jest.setTimeout(600_000);

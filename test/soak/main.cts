@@ -5,7 +5,7 @@ import { parseArgs } from 'node:util';
 
 import type { StoredExecution } from '../../hosts/n8n.cts';
 import { dateAndMachine, memoryMb } from '../../hosts/processes.cts';
-import { itemsOf, jsonOf, TestHost } from '../e2e/host.cts';
+import { itemsOf, jsonOf, TestHost } from '../support/host.cts';
 import { kinds, makeExecutions, makeFaults, type Begin } from './workload.cts';
 
 const FULL_MINUTES = 30;

@@ -9,7 +9,7 @@ import {
 	loopWorkflow,
 	rowsWorkflow,
 	type NodeFile,
-} from '../e2e/workflows.cts';
+} from '../support/workflows.cts';
 
 /** A row that starts a run of the scripted agent. Its text is the run's output, and no other row has it. */
 export interface Row {

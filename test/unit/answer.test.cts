@@ -1,4 +1,4 @@
-import { readThrown } from '../../nodes/AgentInvocation/api/answer.ts';
+import { readThrown } from '../../nodes/AgentInvocation/service/answer.ts';
 
 const systemError = (code: string, syscall: string) =>
 	Object.assign(new Error(`${syscall} ${code}`), { code, syscall });

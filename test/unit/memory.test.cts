@@ -1,12 +1,10 @@
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 
-import type { Service } from '../../nodes/AgentInvocation/api/service.ts';
-import { systemClock as clock } from '../../nodes/AgentInvocation/waiting/clock.ts';
-import { Durations } from '../../nodes/AgentInvocation/waiting/durations.ts';
-import { Gate } from '../../nodes/AgentInvocation/waiting/gate.ts';
-import { waitForRun } from '../../nodes/AgentInvocation/waiting/waitForRun.ts';
-import { RUN_ID } from './simulatedRun.cts';
+import type { Service } from '../../nodes/AgentInvocation/service/service.ts';
+import { systemClock as clock } from '../../nodes/AgentInvocation/clock.ts';
+import { RateLimiter } from '../../nodes/AgentInvocation/service/rateLimiter.ts';
+import { RUN_ID, waitForRun } from './simulatedRun.cts';
 import { settle } from './virtualTime.cts';
 
 setFlagsFromString('--expose_gc');
@@ -20,30 +18,22 @@ function heapUsed(): number {
 	return process.memoryUsage().heapUsed;
 }
 
-test('a wait takes no more memory after a hundred thousand looks than after ten thousand', async () => {
-	let looks = 0;
+test('a wait takes no more memory after a hundred thousand polls than after ten thousand', async () => {
+	let polls = 0;
 	let before = 0;
 	const service = {
-		gate: new Gate(clock),
+		limiter: new RateLimiter(clock),
 		baseUrl: '',
 		send() {
-			looks++;
-			if (looks === 10_000) before = heapUsed();
-			const status = looks === 100_000 ? 'succeeded' : 'running';
+			polls++;
+			if (polls === 10_000) before = heapUsed();
+			const status = polls === 100_000 ? 'succeeded' : 'running';
 			return Promise.resolve({ kind: 'ok', status: 200, body: { run_id: RUN_ID, status } });
 		},
 	} as unknown as Service;
-	const wait = {
-		agentId: 1,
-		runId: RUN_ID,
-		lastSeen: { run_id: RUN_ID, status: 'pending' },
-		startedAt: clock.now(),
-		timeoutMs: 0,
-		pollIntervalMs: 1_000,
-	};
-	const end = await settle(waitForRun(service, wait, { clock, durations: new Durations() }));
-	expect(end).toMatchObject({ why: 'finished' });
-	expect(looks).toBe(100_000);
-	// A single number kept of each look would make 720 kB.
+	const end = await settle(waitForRun(service, { pollIntervalMs: 1_000 }));
+	expect(end).toMatchObject({ is: 'finished' });
+	expect(polls).toBe(100_000);
+	// A single number kept of each poll would make 720 kB.
 	expect(heapUsed() - before).toBeLessThan(300_000);
 });

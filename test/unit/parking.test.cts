@@ -1,94 +1,39 @@
 import fc from 'fast-check';
 
-import type { Answer } from '../../nodes/AgentInvocation/api/answer.ts';
-import { succeed } from '../../nodes/AgentInvocation/api/failure.ts';
+import { idleAt } from '../../nodes/AgentInvocation/parking/barrier.ts';
+import type { Wait } from '../../nodes/AgentInvocation/runs/waitForRun.ts';
+import { SimulatedHost, type Simulation } from './simulatedHost.cts';
 import {
-	isSettled,
-	lookAtDueRuns,
-	secondsUntilNextLook,
-	type ParkedBatch,
-} from '../../nodes/AgentInvocation/parking/parkedBatch.ts';
-import { systemClock as clock } from '../../nodes/AgentInvocation/waiting/clock.ts';
-import { ParkingLot, type Offer } from '../../nodes/AgentInvocation/waiting/parkingLot.ts';
-import type { Wait } from '../../nodes/AgentInvocation/waiting/waitForRun.ts';
-import { RUN_ID, simulateRun } from './simulatedRun.cts';
+	json,
+	lostConnection,
+	SimulatedService,
+	type Behaviour,
+	type SimulatedResponse,
+} from './simulatedService.cts';
 import { settle } from './virtualTime.cts';
 
+// The node as it ships, on virtual time, in a host that stores its memory as JSON at every rest.
 const SECOND = 1_000;
 const HOUR = 3_600 * SECOND;
 
-let began: number;
-beforeEach(() => {
-	jest.useFakeTimers();
-	began = clock.now();
-});
+beforeEach(() => jest.useFakeTimers());
 afterEach(() => jest.useRealTimers());
 
-describe('a parked wait', () => {
-	interface Case {
-		durationMs: number;
-		/** How long the wait has gone on in the node. */
-		waitedMs: number;
-		timeoutMs?: number;
-		pollIntervalMs?: number;
-		/** How late n8n wakes the execution up, in ms. */
-		wakesLateMs?: number;
-		/** What a look meets in place of an answer, by its number. */
-		trouble?: (request: number) => Answer | undefined;
-	}
+function hostOf(behaviour: Behaviour, simulation: Partial<Simulation> = {}): SimulatedHost {
+	return new SimulatedHost({ service: new SimulatedService(behaviour), count: 1, ...simulation });
+}
 
-	/** Waits as the watcher does, with nothing kept but the batch as JSON. Times since the creation, in ms. */
-	async function waitParked({
-		durationMs,
-		waitedMs,
-		timeoutMs = 0,
-		pollIntervalMs = 0,
-		wakesLateMs = 0,
-		trouble,
-	}: Case) {
-		const createdOn = clock.date();
-		const { service, askedAt } = simulateRun(durationMs, trouble);
-		jest.advanceTimersByTime(waitedMs);
-		const leftMs = timeoutMs > 0 ? timeoutMs - waitedMs : Infinity;
-		let batch: ParkedBatch = {
-			items: [
-				{
-					wait: {
-						agentId: 1,
-						runId: RUN_ID,
-						lastSeen: { run_id: RUN_ID, status: 'running' },
-						startedOn: createdOn,
-						timeoutMs,
-						pollIntervalMs,
-						lookOn: clock.date() + Math.min(65 * SECOND, leftMs),
-						endsWithWorkflow: false,
-						options: {
-							timeoutMs,
-							pollIntervalMs,
-							onTimeout: 'error',
-							onUnsuccessfulRun: 'error',
-							outputFormat: 'text',
-							parksLongWaits: true,
-						},
-					},
-				},
-			],
-			runs: [],
-			stopsAtFailure: false,
-			node: { id: '1', name: 'Run', type: 'agentInvocation', typeVersion: 1 },
-			executionId: '1',
-		};
-		const delays: number[] = [];
-		while (!isSettled(batch)) {
-			const delay = secondsUntilNextLook(batch, clock.date()) * SECOND;
-			delays.push(delay);
-			jest.advanceTimersByTime(delay + wakesLateMs);
-			const stored = JSON.parse(JSON.stringify(batch)) as ParkedBatch;
-			batch = await settle(lookAtDueRuns(stored, succeed(service), clock));
-		}
-		return { batch, delays, askedAt, ms: clock.date() - createdOn };
-	}
+async function execute(behaviour: Behaviour, simulation: Partial<Simulation> = {}) {
+	const host = hostOf(behaviour, simulation);
+	const began = Date.now();
+	const items = await host.execute();
+	const { service } = host.simulation;
+	return { host, service, items, ms: Date.now() - began, jsons: items.map((item) => item.json) };
+}
 
+const lasting = (ms: number): Behaviour => ({ runOf: () => ({ durationMs: ms }) });
+
+describe('a wait that is stored', () => {
 	test.each([
 		[400, 0],
 		[600, 0],
@@ -99,179 +44,394 @@ describe('a parked wait', () => {
 		[500, 650],
 	])(
 		'sees the end of a run of %d s at most 20 %% late, with a time limit of %d s',
-		async (seconds, timeout) => {
-			const durationMs = seconds * SECOND;
-			const { batch, ms } = await waitParked({
-				durationMs,
-				waitedMs: 325 * SECOND,
-				timeoutMs: timeout * SECOND,
-			});
-			expect(batch.items).toMatchObject([{ result: { ok: true, value: { output: 'Done.' } } }]);
-			expect(ms - durationMs).toBeGreaterThanOrEqual(0);
-			expect(ms - durationMs).toBeLessThanOrEqual(durationMs * 0.2);
+		async (s, limit) => {
+			const options = { timeout: limit };
+			const { jsons, ms, service, host } = await execute(lasting(s * SECOND), { options });
+			expect(jsons).toMatchObject([{ status: 'succeeded', output: '0' }]);
+			expect(service.created).toHaveLength(1);
+			if (limit === 0) expect(host.rests.length).toBeGreaterThan(0);
+			expect(ms - s * SECOND).toBeGreaterThanOrEqual(0);
+			expect(ms - s * SECOND).toBeLessThanOrEqual(s * SECOND * 0.2 + 1);
 		},
 	);
 
-	test.each<[string, Answer]>([
-		['503', { kind: 'serverError', status: 503 }],
-		['a lost connection', { kind: 'connectionLost' }],
-		["a proxy's page", { kind: 'foreign', status: 200 }],
-		['429', { kind: 'rateLimited', status: 429 }],
-	])('goes on through an hour of %s', async (_, answer) => {
-		const { batch, delays } = await waitParked({
-			durationMs: HOUR,
-			waitedMs: 325 * SECOND,
-			trouble: () => (clock.now() - began < HOUR ? answer : undefined),
-		});
-		expect(batch.items).toMatchObject([{ result: { ok: true, value: { output: 'Done.' } } }]);
-		// It is parked all the while, and not asking in memory.
-		expect(Math.min(...delays)).toBeGreaterThanOrEqual(65 * SECOND);
-	});
-
-	test('a Retry-After longer than the delay is waited out, with one request and no more', async () => {
-		const { delays, askedAt } = await waitParked({
-			durationMs: HOUR,
-			waitedMs: 325 * SECOND,
-			trouble: (request) =>
-				request === 0 ? { kind: 'rateLimited', status: 429, retryAfter: '900' } : undefined,
-		});
-		expect(delays[1]).toBeGreaterThanOrEqual(875 * SECOND);
-		expect(askedAt[1]! - askedAt[0]!).toBeGreaterThanOrEqual(900 * SECOND);
-	});
-
-	test('looks at delays that grow from 65 s to ten minutes, some forty times an hour and six later on', async () => {
-		const { delays } = await waitParked({ durationMs: 12 * HOUR, waitedMs: 325 * SECOND });
-		expect(delays[0]).toBe(65.2 * SECOND);
-		expect(delays.at(-1)).toBe(600_001);
-		expect(delays).toEqual([...delays].sort((a, b) => a - b));
-		expect(delays.length).toBeLessThan(90);
-	});
-
-	test('ends at the time limit, with a last look at it and none after it', async () => {
-		await fc.assert(
-			fc.asyncProperty(
-				fc.integer({ min: 1, max: 20_000 }),
-				fc.integer({ min: 1, max: 3_600 }),
-				fc.integer({ min: 66, max: 20_000 }),
-				fc.constantFrom(0, 65, 90, 1_000),
-				async (duration, waited, left, pollInterval) => {
-					const timeoutMs = (waited + left) * SECOND;
-					const durationMs = duration * SECOND;
-					const { batch, delays, askedAt } = await waitParked({
-						durationMs,
-						waitedMs: waited * SECOND,
-						timeoutMs,
-						pollIntervalMs: pollInterval * SECOND,
-					});
-					// What n8n is to store waits 0.2 s longer than the shortest that it does store.
-					expect(Math.max(...askedAt)).toBeLessThanOrEqual(timeoutMs + 302);
-					// Only the last, up to the time limit, may be too short to be parked.
-					expect(Math.min(...delays.slice(0, -1), Infinity)).toBeGreaterThanOrEqual(65 * SECOND);
-					const inTime = durationMs <= timeoutMs;
-					expect(batch.items).toMatchObject([{ result: { ok: inTime } }]);
-					if (!inTime) expect(askedAt.at(-1)).toBeGreaterThanOrEqual(timeoutMs);
+	const answering =
+		(statusCode: number, body = '<html>') =>
+		() => ({ statusCode, body });
+	test.each<[string, () => SimulatedResponse | Error]>([
+		['503', answering(503)],
+		['a lost connection', lostConnection],
+		["a proxy's page", answering(200)],
+		['429', answering(429)],
+	])('goes on through an hour of %s, and is stored all the while', async (_, trouble) => {
+		const { jsons, host } = await execute(
+			{
+				...lasting(2 * HOUR),
+				trouble: ({ at, isCreate }) => {
+					const age = at - began;
+					return !isCreate && age > 400 * SECOND && age < HOUR ? trouble() : undefined;
 				},
-			),
-			// n8n cuts the last 64.6 s to 64,599 ms.
-			{ examples: [[9_557, 2_387, 4_433, 65]] },
+			},
+			{ options: { timeout: 0 } },
+		);
+		expect(jsons).toMatchObject([{ output: '0' }]);
+		expect(Math.min(...delaysOf(host))).toBeGreaterThanOrEqual(65 * SECOND);
+		expect(delaysOf(host).length).toBeGreaterThan(10);
+	});
+
+	let began: number;
+	beforeEach(() => (began = performance.now()));
+
+	test('a Retry-After longer than the delay is waited out, whatever the answer', async () => {
+		for (const statusCode of [429, 503]) {
+			let asked = 0;
+			const { service } = await execute(
+				{
+					...lasting(HOUR),
+					trouble({ isCreate, at }) {
+						if (isCreate || asked > 0 || at - began < 400 * SECOND) return undefined;
+						asked = at;
+						return { statusCode, headers: { 'retry-after': '900' } };
+					},
+				},
+				{ options: { timeout: 0 } },
+			);
+			const next = service.requests.find(({ at }) => at > asked)!;
+			expect(next.at - asked).toBeGreaterThanOrEqual(900 * SECOND);
+			began = performance.now();
+		}
+	});
+
+	test('a running run that asks to be left alone is', async () => {
+		const { service } = await execute({
+			...lasting(100 * SECOND),
+			trouble: ({ number }) =>
+				number === 1
+					? { ...json(200, { status: 'running' }), headers: { 'retry-after': '50' } }
+					: undefined,
+		});
+		const [first = 0, second = 0] = service.polledAt;
+		expect(second - first).toBeGreaterThanOrEqual(50 * SECOND);
+	});
+
+	test('polls at delays that grow from 65 s to ten minutes, some six times an hour later on', async () => {
+		const { host, service } = await execute(lasting(12 * HOUR), { options: { timeout: 0 } });
+		const delays = delaysOf(host);
+		expect(delays[0]).toBeGreaterThanOrEqual(65 * SECOND);
+		expect(delays[0]).toBeLessThan(75 * SECOND);
+		expect(delays.at(-1)).toBe(600 * SECOND);
+		expect(service.polledAt.length).toBeLessThan(115);
+	});
+
+	test('a poll after a rest may take ten seconds, and no more', async () => {
+		const { service, host } = await execute(lasting(HOUR), { options: { timeout: 0 } });
+		expect(service.requests.slice(-host.rests.length).map(({ timeoutMs }) => timeoutMs)).toEqual(
+			host.rests.map(() => 10_000),
 		);
 	});
 
-	test('a watcher that wakes up after the time limit still has its last look', async () => {
-		const { batch } = await waitParked({
-			durationMs: 600 * SECOND,
-			waitedMs: 325 * SECOND,
-			timeoutMs: HOUR,
-			wakesLateMs: 48 * HOUR,
+	test('ends at the time limit, with a last poll at it and none after it', async () => {
+		await fc.assert(
+			fc.asyncProperty(
+				fc.integer({ min: 1, max: 20_000 }),
+				fc.integer({ min: 66, max: 20_000 }),
+				fc.constantFrom(0, 30, 65, 90, 1_000),
+				fc.constantFrom('auto', 'stored', 'memory'),
+				async (duration, timeout, pollInterval, whereToWait) => {
+					const { jsons, service } = await execute(lasting(duration * SECOND), {
+						options: { timeout, pollInterval, whereToWait },
+						node: { onError: 'continueRegularOutput' },
+					});
+					const last = service.polledAt.at(-1)!;
+					// n8n stores no less than 65 s, and what is due 5 s sooner rests along.
+					expect(last).toBeLessThanOrEqual(timeout * SECOND + 5 * SECOND);
+					if (duration <= timeout) expect(jsons).toMatchObject([{ output: '0' }]);
+					else expect(jsons[0]?.error).toContain('has not finished within');
+					if (duration > timeout) expect(last).toBeGreaterThanOrEqual(timeout * SECOND);
+				},
+			),
+			{ numRuns: 60 },
+		);
+	});
+
+	test('an execution that is resumed after the time limit still has its last poll', async () => {
+		const { jsons } = await execute(lasting(600 * SECOND), { resumesLateMs: 48 * HOUR });
+		expect(jsons).toMatchObject([{ output: '0' }]);
+	});
+
+	test('resumed late, when n8n has just started, it stays in memory for a minute', async () => {
+		const options = { pollInterval: 65 };
+		const { host, service } = await execute(lasting(300 * SECOND), {
+			options,
+			resumesLateMs: 20 * SECOND,
 		});
-		expect(batch.items).toMatchObject([{ result: { ok: true, value: { output: 'Done.' } } }]);
+		const gaps = service.polledAt.map((at, index, all) => at - (all[index - 1] ?? 0));
+		// 65 s and the delay of the resume; a minute in memory, after which all is polled that is due soon.
+		expect(gaps.slice(0, 4).map((ms) => Math.round(ms / SECOND))).toEqual([85, 60, 85, 60]);
+		expect(host.rests).toHaveLength(3);
 	});
 });
 
-describe('where the waits of a batch meet', () => {
-	const wait = (timeoutMs = 0): Wait => ({
-		agentId: 1,
-		runId: RUN_ID,
-		startedAt: clock.now(),
-		timeoutMs,
-		pollIntervalMs: 0,
+describe('where to wait', () => {
+	test('in memory first: nothing is stored before a delay is 65 s long', async () => {
+		const { host } = await execute(lasting(300 * SECOND));
+		expect(host.rests).toEqual([]);
 	});
 
-	function meet(undone: number, parks: boolean, askingMs = 100) {
-		const attempts: Array<Array<Offer<Wait>>> = [];
-		const lot = new ParkingLot<Wait>(clock, undone, async (offers) => {
-			attempts.push(offers);
-			await clock.sleep(askingMs);
-			return parks;
+	test('stored from the start: first polled after 65 s, and stored all the while', async () => {
+		const { host, service } = await execute(lasting(20 * SECOND), {
+			options: { whereToWait: 'stored' },
 		});
-		return { lot, attempts };
+		expect(service.polledAt.map((ms) => Math.round(ms / SECOND))).toEqual([65]);
+		expect(host.rests).toHaveLength(1);
+	});
+
+	test('in memory only: nothing is ever stored', async () => {
+		const { host } = await execute(lasting(HOUR / 2), { options: { whereToWait: 'memory' } });
+		expect(host.rests).toEqual([]);
+		expect(host.hints).toEqual([]);
+	});
+
+	test('a poll interval under 65 s keeps the wait in memory, and a hint says so', async () => {
+		const { host } = await execute(lasting(HOUR / 2), { options: { pollInterval: 30 } });
+		expect(host.rests).toEqual([]);
+		expect(host.hints).toEqual([expect.stringContaining('Poll Interval is under 65 seconds')]);
+	});
+
+	test('stored from the start with such an interval polls each 65 s, and a hint says so', async () => {
+		const { host, service } = await execute(lasting(100 * SECOND), {
+			options: { pollInterval: 30, whereToWait: 'stored' },
+		});
+		expect(service.polledAt.map((ms) => Math.round(ms / SECOND))).toEqual([65, 130]);
+		expect(host.hints).toEqual([expect.stringContaining('polled every 65 seconds')]);
+	});
+
+	test('where the host cannot store it the wait stays in memory, and a hint says so', async () => {
+		for (const whereToWait of ['auto', 'stored']) {
+			const { host, jsons } = await execute(lasting(HOUR / 2), {
+				parks: false,
+				options: { whereToWait },
+			});
+			expect(jsons).toMatchObject([{ output: '0' }]);
+			expect(host.rests).toEqual([]);
+			expect(host.hints).toEqual([expect.stringContaining('too old to store it')]);
+		}
+	});
+});
+
+describe('many items', () => {
+	test('those that are not begun keep no others from being stored, and begin when their turn comes', async () => {
+		const { jsons, host, service } = await execute(lasting(20 * 60 * SECOND), {
+			count: 25,
+			options: { maxConcurrency: 5 },
+		});
+		expect(jsons.map(({ output }) => output)).toEqual(Array.from({ length: 25 }, (_, n) => `${n}`));
+		expect(service.created.map(({ item }) => item)).toEqual([...Array(25).keys()]);
+		const items = (memory: object) => Object.keys(itemsIn(memory)).length;
+		expect(items(host.rests[0]!.memory)).toBe(5);
+		expect(host.rests.some(({ memory }) => items(memory) === 10)).toBe(true);
+	});
+
+	test('waits of different ages rest together', async () => {
+		const { host } = await execute(
+			{ runOf: (item) => ({ durationMs: (1_000 + 40 * item) * SECOND }), latencyMs: 2_000 },
+			{ count: 30, options: { maxConcurrency: 30 } },
+		);
+		for (const delay of delaysOf(host)) expect(delay).toBeGreaterThanOrEqual(65 * SECOND);
+		// Had each its own time, they would hardly ever rest.
+		const rested = delaysOf(host).reduce((sum, delay) => sum + delay, 0);
+		expect(rested).toBeGreaterThan(0.5 * 1_000 * SECOND);
+	});
+});
+
+describe('the memory', () => {
+	test('has at most 500 bytes an item besides the outputs, and nothing more for each poll', async () => {
+		const { host } = await execute(
+			{ runOf: (item) => ({ durationMs: item < 10 ? 100 * SECOND : HOUR }) },
+			{ count: 1_000, options: { maxConcurrency: 1_000, timeout: 0 } },
+		);
+		const sizes = host.rests.map(({ memory }) => JSON.stringify(memory).length);
+		expect(sizes.length).toBeGreaterThan(5);
+		expect(Math.max(...sizes)).toBeLessThan(500 * 1_000);
+		expect(sizes.at(-1)! / sizes[0]!).toBeLessThan(1.05);
+	});
+
+	test('is empty once the node has succeeded', async () => {
+		const { host } = await execute(lasting(HOUR / 2), { count: 3 });
+		expect(host.rests.length).toBeGreaterThan(0);
+		expect(host.context).toEqual({});
+	});
+
+	test('of another format starts nothing, and its runs are named', async () => {
+		const host = hostOf(lasting(SECOND));
+		host.context = { agentInvocation: { format: 2, items: [{ runId: 'run-of-another-format' }] } };
+		await expect(host.run()).rejects.toMatchObject({
+			message: expect.stringContaining('Another version of this package') as string,
+			description: expect.stringContaining('run-of-another-format') as string,
+		});
+		expect(host.simulation.service.created).toEqual([]);
+	});
+});
+
+describe('what goes on while the execution is stored', () => {
+	/** Parks a run, changes something, and goes on. */
+	async function parkAnd(
+		change: (host: SimulatedHost) => void,
+		behaviour = lasting(HOUR),
+		timeout = 2_000,
+	) {
+		const host = hostOf(behaviour, { options: { pollInterval: 65, timeout } });
+		const request = await settle(host.runOnce());
+		expect('actions' in request).toBe(true);
+		await settle(host.rest(request as never));
+		change(host);
+		return host;
 	}
+	const runId = '11111111-2222-4333-8444-000000000000';
 
-	test('they are parked together once the last item has nothing to do for 65 s', async () => {
-		const { lot, attempts } = meet(3, true);
-		const first = lot.pause(100 * SECOND, wait());
-		const second = lot.pause(10 * SECOND, wait()).then((end) => {
-			lot.leave();
-			return end;
+	test('a credential that cannot be read is trouble in passing, until the time limit', async () => {
+		const away = () => Promise.reject(new Error('The secret store does not answer'));
+		for (const [backAfterMs, says] of [
+			[600 * SECOND, undefined],
+			[HOUR, 'has not finished'],
+		] as const) {
+			const host = await parkAnd(
+				(changed) => {
+					const { credential } = changed;
+					changed.credential = away;
+					setTimeout(() => (changed.credential = credential), backAfterMs);
+				},
+				lasting(1_000 * SECOND),
+			);
+			const ended = settle(host.run());
+			if (says === undefined) expect((await ended)[0]?.json).toMatchObject({ output: '0' });
+			else await expect(ended).rejects.toThrow(says);
+		}
+	});
+
+	test('a credential that is gone, or has another address, ends the wait and names the run', async () => {
+		const gone = () =>
+			Promise.reject(
+				new Error('Credential with ID "1" does not exist for type "agentInvocationApi".'),
+			);
+		const elsewhere = () =>
+			Promise.resolve({ baseUrl: 'https://elsewhere.example.com/api/v1', apiKey: 'k' });
+		for (const credential of [gone, elsewhere]) {
+			const host = await parkAnd((changed) => (changed.credential = credential));
+			const sent = host.simulation.service.requests.length;
+			await expect(settle(host.run())).rejects.toThrow(runId);
+			expect(host.simulation.service.requests).toHaveLength(sent);
+		}
+	});
+
+	test.each([
+		['back', -HOUR],
+		['ahead', 24 * HOUR],
+	])('a clock that is set %s: never more than one delay late', async (_, changeMs) => {
+		const host = await parkAnd(
+			() => jest.setSystemTime(Date.now() + changeMs),
+			lasting(90 * SECOND),
+			0,
+		);
+		const resumedAt = performance.now();
+		const [item] = await settle(host.run());
+		expect(item?.json).toMatchObject({ output: '0' });
+		expect(performance.now() - resumedAt).toBeLessThanOrEqual(130 * SECOND);
+	});
+
+	test("n8n's Retry of a crashed execution waits for the runs, and starts none that may have begun", async () => {
+		const behaviour = { runOf: () => ({ durationMs: 1_000 * SECOND }) };
+		const host = hostOf(behaviour, {
+			count: 3,
+			options: { pollInterval: 65, maxConcurrency: 2 },
+			node: { onError: 'continueRegularOutput' },
 		});
-		await jest.advanceTimersByTimeAsync(20 * SECOND);
-		expect(attempts).toEqual([]);
-		const third = lot.pause(65 * SECOND, wait());
-		expect(await settle(Promise.all([first, second, third]))).toEqual(['parked', 'over', 'parked']);
-		expect(attempts).toHaveLength(1);
-		expect(attempts[0]).toHaveLength(2);
-	});
-
-	test('where the host refuses, each sleeps to its end and nobody asks again', async () => {
-		const { lot, attempts } = meet(2, false);
-		const pauses = [lot.pause(65 * SECOND, wait()), lot.pause(90 * SECOND, wait())];
-		expect(await settle(Promise.all(pauses))).toEqual(['over', 'over']);
-		expect(clock.now() - began).toBe(90 * SECOND);
-		expect(await settle(lot.pause(90 * SECOND, wait()))).toBe('over');
-		expect(attempts).toHaveLength(1);
-	});
-
-	test('a wait that is due sooner than it could be woken has its look first', async () => {
-		const { lot, attempts } = meet(2, true);
-		const early = lot.pause(100 * SECOND, wait());
-		await jest.advanceTimersByTimeAsync(50 * SECOND);
-		const late = lot.pause(100 * SECOND, wait());
-		expect(await early).toBe('over');
-		expect(attempts).toEqual([]);
-		const again = lot.pause(100 * SECOND, wait());
-		expect(await settle(Promise.all([again, late]))).toEqual(['parked', 'parked']);
-		expect(attempts).toHaveLength(1);
-	});
-
-	test('a delay that ends while the host is being asked waits for the answer', async () => {
-		const { lot } = meet(1, true, 80 * SECOND);
-		expect(await settle(lot.pause(65 * SECOND, wait()))).toBe('parked');
-		expect(clock.now() - began).toBe(80 * SECOND);
-	});
-
-	test('a wait whose time limit is near has its last look before the others are parked', async () => {
-		const { lot, attempts } = meet(2, true);
-		const near = lot.pause(65 * SECOND, wait(70 * SECOND));
-		await jest.advanceTimersByTimeAsync(30 * SECOND);
-		const far = lot.pause(100 * SECOND, wait());
-		expect(await settle(near)).toBe('over');
-		expect(attempts).toEqual([]);
-		lot.leave();
-		expect(await settle(far)).toBe('parked');
-	});
-
-	test('a wait that is cancelled while the host is being asked is not taken for parked', async () => {
-		const { lot } = meet(1, true);
-		const cancelling = new AbortController();
-		const pause = lot.pause(100 * SECOND, wait(), cancelling.signal);
-		cancelling.abort();
-		expect(await settle(pause)).toBe('over');
-	});
-
-	test('a wait that was halted before it began ends at once and parks nothing', async () => {
-		const { lot, attempts } = meet(1, true);
-		expect(await settle(lot.pause(100 * SECOND, wait(), AbortSignal.abort()))).toBe('over');
-		expect(clock.now()).toBe(began);
-		expect(attempts).toEqual([]);
+		await settle(host.rest((await settle(host.runOnce())) as never));
+		const stored = structuredClone(host.context);
+		await settle(host.run());
+		expect(host.simulation.service.created).toHaveLength(3);
+		// What was stored is older than the third run.
+		Object.assign(host, { context: stored, executionId: '2', mode: 'retry' });
+		const items = await settle(host.run());
+		expect(host.simulation.service.created).toHaveLength(3);
+		expect(items.map(({ json: { output, error } }) => output ?? error)).toEqual([
+			'0',
+			'1',
+			expect.stringContaining('may have started a run'),
+		]);
 	});
 });
+
+describe('a retry', () => {
+	test('keeps the results, waits for the runs that go on, and starts anew those that failed', async () => {
+		const ends = ['succeeded', 'failed', 'succeeded'] as const;
+		let failing = true;
+		const host = hostOf(
+			{
+				runOf: (item) => ({
+					durationMs: [10, 400, 900][item]! * SECOND,
+					status: failing ? ends[item]! : 'succeeded',
+				}),
+			},
+			{ count: 3, options: { pollInterval: 65 } },
+		);
+		await expect(settle(host.run())).rejects.toThrow('failed: item 1');
+		expect(host.rests.length).toBeGreaterThan(0);
+		failing = false;
+		host.executionId = '2';
+		const { requests } = host.simulation.service;
+		const before = requests.length;
+		const items = await settle(host.run());
+		expect(items.map((item) => item.json.output)).toEqual(['0', '1', '2']);
+		expect(host.simulation.service.created.map(({ item }) => item)).toEqual([0, 1, 2, 1]);
+		// The first item's result was known.
+		const polled = requests.slice(before).filter(({ isCreate }) => !isCreate);
+		expect(polled.length).toBeGreaterThan(0);
+		expect(host.context).toEqual({});
+	});
+});
+
+describe('the barrier', () => {
+	const wait = (dueAt: number, changes: Partial<Wait> = {}) =>
+		({ dueAt, isLong: true, troubles: 0, staysInMemory: false, ...changes }) as Wait;
+	const at = (seconds: number) => seconds * SECOND;
+
+	test('parks until the first wait is due, and for 65 s at the least', () => {
+		expect(idleAt([wait(at(100)), wait(at(300))], 0, 0)).toEqual({ is: 'park', until: at(100) });
+		expect(idleAt([wait(at(61))], 0, 0)).toEqual({ is: 'park', until: at(65) });
+	});
+
+	test('polls what is due soon but has a long delay, so that all rest together', () => {
+		const idle = idleAt([wait(at(30)), wait(at(300))], 0, 0);
+		expect(idle.is).toBe('poll');
+		if (idle.is === 'poll') {
+			expect(idle.isDue(wait(at(30)))).toBe(true);
+			expect(idle.isDue(wait(at(300)))).toBe(false);
+		}
+	});
+
+	test.each<[string, Partial<Wait>]>([
+		['a short delay', { isLong: false }],
+		['trouble', { troubles: 1 }],
+	])('waits in memory for one that is due soon after %s', (_, changes) => {
+		const waits = [wait(at(30), changes), wait(at(300))];
+		expect(idleAt(waits, 0, 0)).toEqual({ is: 'sleep', until: at(30) });
+	});
+
+	test('parks nothing before its time, nor what stays in memory', () => {
+		expect(idleAt([wait(at(100))], 0, at(60))).toEqual({ is: 'sleep', until: at(60) });
+		const staying = [wait(at(100), { staysInMemory: true }), wait(at(200))];
+		expect(idleAt(staying, 0, 0)).toEqual({ is: 'sleep', until: at(100) });
+	});
+});
+
+function delaysOf({ rests }: SimulatedHost): number[] {
+	return rests.flatMap(({ forMs }) => (forMs === null ? [] : [forMs]));
+}
+
+function itemsIn(memory: object): Record<string, unknown> {
+	const { agentInvocation } = memory as {
+		agentInvocation: { byRunIndex: Record<string, { items: Record<string, unknown> }> };
+	};
+	return agentInvocation.byRunIndex['0']!.items;
+}

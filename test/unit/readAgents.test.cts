@@ -1,12 +1,12 @@
 import fc from 'fast-check';
 
-import { readAgents } from '../../nodes/AgentInvocation/api/agents.ts';
-import type { Service } from '../../nodes/AgentInvocation/api/service.ts';
-import { systemClock as clock } from '../../nodes/AgentInvocation/waiting/clock.ts';
-import { Gate } from '../../nodes/AgentInvocation/waiting/gate.ts';
+import { readAgents } from '../../nodes/AgentInvocation/service/agents.ts';
+import type { Service } from '../../nodes/AgentInvocation/service/service.ts';
+import { systemClock as clock } from '../../nodes/AgentInvocation/clock.ts';
+import { RateLimiter } from '../../nodes/AgentInvocation/service/rateLimiter.ts';
 
 // What is read here is not how fast.
-const openGate = { pass: () => Promise.resolve('pass'), learn: () => {} };
+const limiter = { admit: () => Promise.resolve('send'), learn: () => {} };
 
 const MOST_REQUESTS = 1_000;
 
@@ -18,7 +18,7 @@ async function read(
 	const asked: Array<{ limit: number; offset: number }> = [];
 	const service = {
 		baseUrl: '',
-		gate: openGate,
+		limiter,
 		send({ query }: { query: { limit: number; offset: number } }) {
 			asked.push(query);
 			if (asked.length > MOST_REQUESTS) throw new Error('it loops');
@@ -96,7 +96,7 @@ test('each page has its own patience', async () => {
 	const slow = { ...clock, now: () => now };
 	const service = {
 		baseUrl: '',
-		gate: new Gate(slow),
+		limiter: new RateLimiter(slow),
 		send({ query: { limit, offset } }: { query: { limit: number; offset: number } }) {
 			now += 900;
 			const agents = ids(offset, offset + limit).map((id) => ({ id }));

@@ -1,8 +1,15 @@
-import type { Answer } from '../../nodes/AgentInvocation/api/answer.ts';
-import type { Service } from '../../nodes/AgentInvocation/api/service.ts';
-import { systemClock } from '../../nodes/AgentInvocation/waiting/clock.ts';
-import { Gate } from '../../nodes/AgentInvocation/waiting/gate.ts';
-import type { Run } from '../../nodes/AgentInvocation/api/types.ts';
+import { systemClock as clock } from '../../nodes/AgentInvocation/clock.ts';
+import { Loop, type Step } from '../../nodes/AgentInvocation/runs/loop.ts';
+import {
+	beginWait,
+	pollRun,
+	type Poll,
+	type Wait,
+} from '../../nodes/AgentInvocation/runs/waitForRun.ts';
+import type { Answer } from '../../nodes/AgentInvocation/service/answer.ts';
+import { RateLimiter } from '../../nodes/AgentInvocation/service/rateLimiter.ts';
+import type { Service } from '../../nodes/AgentInvocation/service/service.ts';
+import type { Run } from '../../nodes/AgentInvocation/service/types.ts';
 
 export const RUN_ID = '11111111-2222-4333-8444-555555555555';
 
@@ -24,7 +31,7 @@ export function simulateRun(
 	const createdAt = performance.now();
 	const askedAt: number[] = [];
 	const service = {
-		gate: new Gate(systemClock),
+		limiter: new RateLimiter(clock),
 		baseUrl: 'https://agents.example.com/api/v1',
 		send() {
 			const age = performance.now() - createdAt;
@@ -40,4 +47,52 @@ export function simulateRun(
 		},
 	};
 	return { service: service as Service, askedAt };
+}
+
+/**
+ * Waits for a run that was just created, with nothing but the node's own loop and polls.
+ *
+ * @param changes to the wait; `lastSeen: undefined` for a run that was not created here
+ * @returns what the last poll told; undefined when the signal came first
+ */
+export async function waitForRun(
+	service: Service,
+	changes: Partial<Wait> = {},
+	cancel?: AbortSignal,
+): Promise<Poll | undefined> {
+	const wait = {
+		agentId: 1,
+		runId: RUN_ID,
+		lastSeen: { run_id: RUN_ID, status: 'pending' },
+		startedAt: clock.now(),
+		timeoutMs: 0,
+		pollIntervalMs: 0,
+		leastDelayMs: 0,
+		staysInMemory: false,
+		endsWithWorkflow: false,
+		isEarlier: false,
+		...changes,
+	};
+	const isOwn = wait.lastSeen !== undefined;
+	let last: Poll | undefined;
+	const loop = new Loop(
+		{
+			clock,
+			concurrency: 1,
+			stopsAtFailure: false,
+			checkpoints: false,
+			cancel,
+			begin: () => Promise.reject(new Error('nothing is to be begun')),
+			async poll(_index, current, signal): Promise<Step> {
+				last = await pollRun(service, current, { clock, signal });
+				if (last.is === 'waiting' || last.is === 'stopped') return last;
+				return { is: 'done', outputs: [] };
+			},
+			idle: () => ({ is: 'sleep', until: Infinity }),
+			ended: () => {},
+		},
+		[{ is: 'waiting', wait: beginWait(wait, service.baseUrl, clock, !isOwn) }],
+	);
+	const end = await loop.run();
+	return end.is === 'cancelled' ? undefined : last;
 }

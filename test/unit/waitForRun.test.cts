@@ -1,12 +1,7 @@
-import type { Answer } from '../../nodes/AgentInvocation/api/answer.ts';
-import { systemClock as clock } from '../../nodes/AgentInvocation/waiting/clock.ts';
-import { Durations } from '../../nodes/AgentInvocation/waiting/durations.ts';
-import {
-	waitForRun,
-	type Wait,
-	type WaitEnd,
-} from '../../nodes/AgentInvocation/waiting/waitForRun.ts';
-import { RUN_ID, simulateRun, type SimulatedRun } from './simulatedRun.cts';
+import type { Answer } from '../../nodes/AgentInvocation/service/answer.ts';
+import { systemClock as clock } from '../../nodes/AgentInvocation/clock.ts';
+import type { Poll, Wait } from '../../nodes/AgentInvocation/runs/waitForRun.ts';
+import { simulateRun, waitForRun, type SimulatedRun } from './simulatedRun.cts';
 import { settle } from './virtualTime.cts';
 
 const SECOND = 1_000;
@@ -15,28 +10,14 @@ const HOUR = 3_600 * SECOND;
 beforeEach(() => jest.useFakeTimers());
 afterEach(() => jest.useRealTimers());
 
-/** Waits for a run that was just created, on virtual time. */
+/** Waits on virtual time; gives what the last poll told. */
 async function wait(
 	{ service }: SimulatedRun,
 	changes: Partial<Wait> = {},
 	signal?: AbortSignal,
-	durations = new Durations(),
-): Promise<{ end: WaitEnd; ms: number }> {
+): Promise<{ end: Poll | undefined; ms: number }> {
 	const startedAt = clock.now();
-	const waiting = waitForRun(
-		service,
-		{
-			agentId: 1,
-			runId: RUN_ID,
-			lastSeen: { run_id: RUN_ID, status: 'pending' },
-			startedAt,
-			timeoutMs: 0,
-			pollIntervalMs: 0,
-			...changes,
-		},
-		{ clock, durations, ...(signal && { signal }) },
-	);
-	const end = await settle(waiting);
+	const end = await settle(waitForRun(service, changes, signal));
 	return { end, ms: clock.now() - startedAt };
 }
 
@@ -47,7 +28,7 @@ test.each([0.2, 1, 2, 5, 10, 60, 600, 3_600, 24 * 3_600])(
 	async (seconds) => {
 		const run = simulateRun(seconds * SECOND);
 		const { end, ms } = await wait(run);
-		expect(end).toMatchObject({ why: 'finished', run: { output: 'Done.' } });
+		expect(end).toMatchObject({ is: 'finished', run: { output: 'Done.' } });
 		const late = ms - seconds * SECOND;
 		expect(late).toBeGreaterThanOrEqual(0);
 		expect(late).toBeLessThanOrEqual(Math.max(SECOND, seconds * SECOND * 0.2));
@@ -69,17 +50,17 @@ test('a poll interval of its own is kept to', async () => {
 	);
 });
 
-test('a run that was not created here is looked at once before any waiting', async () => {
+test('a run that was not created here is polled once before any waiting', async () => {
 	const run = simulateRun(0);
 	const { end, ms } = await wait(run, { lastSeen: undefined });
-	expect(end.why).toBe('finished');
+	expect(end?.is).toBe('finished');
 	expect(ms).toBe(0);
 });
 
-test('the last look is at the time limit, and none comes after it', async () => {
+test('the last poll is at the time limit, and none comes after it', async () => {
 	const run = simulateRun(HOUR);
 	const { end, ms } = await wait(run, { timeoutMs: 10 * SECOND });
-	expect(end).toMatchObject({ why: 'timeLimit', lastSeen: { status: 'running' } });
+	expect(end).toMatchObject({ is: 'timeLimit', lastSeen: { status: 'running' } });
 	expect(ms).toBeCloseTo(10 * SECOND, 0);
 	expect(run.askedAt.at(-1)).toBeCloseTo(10 * SECOND, 0);
 });
@@ -87,7 +68,7 @@ test('the last look is at the time limit, and none comes after it', async () => 
 test('a run that finishes just before the time limit is still seen', async () => {
 	const run = simulateRun(9_990);
 	const { end } = await wait(run, { timeoutMs: 10 * SECOND });
-	expect(end.why).toBe('finished');
+	expect(end?.is).toBe('finished');
 });
 
 describe('transient trouble does not end the wait for a healthy run', () => {
@@ -105,13 +86,13 @@ describe('transient trouble does not end the wait for a healthy run', () => {
 	])('%j', async (trouble) => {
 		const run = simulateRun(30 * SECOND, (request) => (request < 8 ? trouble : undefined));
 		const { end } = await wait(run);
-		expect(end.why).toBe('finished');
+		expect(end?.is).toBe('finished');
 	});
 
 	test('but it does not outlast the time limit, and the wait says what was in the way', async () => {
 		const run = simulateRun(SECOND, () => answer('serverError', { status: 503 }));
 		const { end, ms } = await wait(run, { timeoutMs: 20 * SECOND });
-		expect(end).toMatchObject({ why: 'timeLimit', answer: { status: 503 } });
+		expect(end).toMatchObject({ is: 'timeLimit', answer: { status: 503 } });
 		expect(ms).toBeCloseTo(20 * SECOND, 0);
 	});
 });
@@ -125,7 +106,7 @@ test.each([
 		request === 0 ? answer('rateLimited', { status: 429, retryAfter: asked }) : undefined,
 	);
 	const { end } = await wait(run);
-	expect(end.why).toBe('finished');
+	expect(end?.is).toBe('finished');
 	const pause = run.askedAt[1]! - run.askedAt[0]!;
 	expect(pause).toBeGreaterThan(38 * SECOND);
 	expect(pause).toBeLessThanOrEqual(40 * SECOND);
@@ -136,7 +117,7 @@ test('a rate limit that asks for more than the time limit leaves one last look a
 		request === 0 ? answer('rateLimited', { status: 429, retryAfter: '99999' }) : undefined,
 	);
 	const { end, ms } = await wait(run, { timeoutMs: 30 * SECOND });
-	expect(end.why).toBe('finished');
+	expect(end?.is).toBe('finished');
 	expect(ms).toBeCloseTo(30 * SECOND, 0);
 });
 
@@ -153,7 +134,7 @@ test.each([
 ])('what looking again cannot mend ends the wait at once: %j', async (final) => {
 	const run = simulateRun(HOUR, () => final);
 	const { end } = await wait(run);
-	expect(end).toEqual({ why: 'rejected', answer: final });
+	expect(end).toEqual({ is: 'rejected', answer: final });
 	expect(run.askedAt).toHaveLength(1);
 });
 
@@ -165,20 +146,20 @@ describe('run_not_found', () => {
 
 	test('is not believed in the first seconds after the own create', async () => {
 		const run = simulateRun(2 * SECOND, (request) => (request < 3 ? notFound : undefined));
-		expect((await wait(run)).end.why).toBe('finished');
+		expect((await wait(run)).end?.is).toBe('finished');
 	});
 
 	test('is believed after that', async () => {
 		const run = simulateRun(HOUR, () => notFound);
 		const { end, ms } = await wait(run);
-		expect(end.why).toBe('rejected');
+		expect(end?.is).toBe('rejected');
 		expect(ms).toBeGreaterThanOrEqual(10 * SECOND);
 		expect(ms).toBeLessThan(15 * SECOND);
 	});
 
 	test('is believed at once of a run that was not created here', async () => {
 		const run = simulateRun(HOUR, () => notFound);
-		expect((await wait(run, { lastSeen: undefined })).end.why).toBe('rejected');
+		expect((await wait(run, { lastSeen: undefined })).end?.is).toBe('rejected');
 		expect(run.askedAt).toHaveLength(1);
 	});
 });
@@ -191,16 +172,16 @@ test.each([
 ])('an address that never led to the service is given up soon: %j', async (trouble) => {
 	const run = simulateRun(HOUR, () => trouble);
 	const { end, ms } = await wait(run, { lastSeen: undefined, timeoutMs: HOUR });
-	expect(end.why).toBe('rejected');
+	expect(end?.is).toBe('rejected');
 	expect(ms).toBeLessThan(15 * SECOND);
 });
 
 test('the signal ends the wait while it sleeps, and nothing more is sent', async () => {
-	const halting = new AbortController();
+	const cancelling = new AbortController();
 	const run = simulateRun(HOUR);
-	setTimeout(() => halting.abort(), 90 * SECOND);
-	const { end, ms } = await wait(run, {}, halting.signal);
-	expect(end).toEqual({ why: 'halted' });
+	setTimeout(() => cancelling.abort(), 90 * SECOND);
+	const { end, ms } = await wait(run, {}, cancelling.signal);
+	expect(end).toBeUndefined();
 	expect(ms).toBe(90 * SECOND);
 	expect(run.askedAt.every((askedAt) => askedAt < 90 * SECOND)).toBe(true);
 });

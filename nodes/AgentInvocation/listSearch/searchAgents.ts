@@ -4,13 +4,13 @@ import type {
 	INodeListSearchResult,
 } from 'n8n-workflow';
 
-import { LARGEST_PAGE, readAgents } from '../api/agents';
-import type { Failure } from '../api/failure';
-import { EDITOR_PATIENCE_MS } from '../api/retryPolicy';
-import { openService } from '../api/service';
-import type { Agent } from '../api/types';
+import { systemClock as clock } from '../clock';
 import { toEditorError } from '../output/nodeError';
-import { systemClock as clock } from '../waiting/clock';
+import type { Failure } from '../result';
+import { LARGEST_PAGE, readAgents } from '../service/agents';
+import { EDITOR_PATIENCE_MS } from '../service/retryPolicy';
+import { openService } from '../service/service';
+import type { Agent } from '../service/types';
 
 const noAgents: Failure = {
 	message: 'The organization has no published agents',

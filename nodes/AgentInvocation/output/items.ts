@@ -1,8 +1,13 @@
-import type { IDataObject, IExecuteFunctions, INodeExecutionData } from 'n8n-workflow';
+import {
+	NodeOperationError,
+	type IDataObject,
+	type IExecuteFunctions,
+	type INodeExecutionData,
+} from 'n8n-workflow';
 
-import type { Failure } from '../api/failure';
-import { hostVersion, isTool } from '../host';
-import { toNodeError } from './nodeError';
+import type { Failure } from '../result';
+import { hostMajorVersion, isTool } from '../host';
+import { toNodeError, type StartedRun } from './nodeError';
 
 /** An output item that comes from the input item at `itemIndex`. */
 export function toItem(json: IDataObject, itemIndex: number): INodeExecutionData {
@@ -32,8 +37,29 @@ export async function toErrorItem(
 	}
 	const item = toItem(toErrorJson(failure), itemIndex);
 	const hasErrorOutput = context.getNode().onError === 'continueErrorOutput';
-	if (hasErrorOutput && (await hostVersion()).major < 2) {
+	if (hasErrorOutput && (await hostMajorVersion()) < 2) {
 		item.error = toNodeError(context, failure, itemIndex);
 	}
 	return item;
+}
+
+/**
+ * The error of a node whose execution was cancelled. n8n shows an execution as canceled, not as failed,
+ * when the message of its error says so.
+ *
+ * @param runs that the node has started
+ * @param failures of items that have failed already
+ */
+export function cancelledError(
+	context: IExecuteFunctions,
+	runs: StartedRun[],
+	failures: Failure[],
+): Error {
+	if (runs.length === 0 && failures.length === 0) {
+		return new NodeOperationError(context.getNode(), 'The execution was canceled');
+	}
+	const said = failures.map(({ message, description }) => `${message}. ${description}`);
+	const message = 'The execution was canceled. Its runs go on at the service.';
+	const failure = { message, description: said.join(' '), details: {} };
+	return toNodeError(context, failure, undefined, runs);
 }

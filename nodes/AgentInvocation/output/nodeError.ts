@@ -5,9 +5,9 @@ import {
 	type ILoadOptionsFunctions,
 } from 'n8n-workflow';
 
-import type { Failure } from '../api/failure';
+import { sentences, type Failure } from '../result';
 
-/** A run that some item of the execution started. */
+/** A run that some item of the execution has started. */
 export interface StartedRun {
 	itemIndex: number;
 	agentId: number;
@@ -29,41 +29,48 @@ export function toNodeError(
 	itemIndex?: number,
 	otherRuns: StartedRun[] = [],
 ): NodeApiError | NodeOperationError {
-	const { message, details } = failure;
-	const description = escapeHtml(
-		[failure.description, nameRuns(otherRuns)].filter(Boolean).join(' '),
-	);
-	const options = { message, description, ...(itemIndex !== undefined && { itemIndex }) };
-	const error =
-		details.http_status === undefined
-			? new NodeOperationError(context.getNode(), failure.cause ?? message, options)
-			: new NodeApiError(
-					context.getNode(),
-					{},
-					{ ...options, httpCode: String(details.http_status) },
-				);
-
-	if (Object.keys(details).length > 0) error.context.details = { ...details };
+	const described = {
+		...failure,
+		description: sentences(failure.description, nameRuns(otherRuns)),
+	};
+	const isAnswered = failure.details.http_status !== undefined;
+	const error = isAnswered ? apiError(context, described) : operationError(context, described);
+	if (itemIndex !== undefined) error.context.itemIndex = itemIndex;
+	if (Object.keys(failure.details).length > 0) error.context.details = { ...failure.details };
 	if (otherRuns.length > 0) error.context.runs = otherRuns.map((run) => ({ ...run }));
-	return inOurWords(error, message, description);
+	return error;
 }
 
 /**
  * Makes n8n's error of a failure that the editor met. Always a `NodeApiError`: the editor gets the
  * descriptions of no other errors.
  */
-export function toEditorError(
-	context: ILoadOptionsFunctions,
-	{ message, description, details }: Failure,
-): NodeApiError {
-	const httpCode =
-		details.http_status === undefined ? {} : { httpCode: String(details.http_status) };
-	const error = new NodeApiError(context.getNode(), {}, { message, description, ...httpCode });
+export function toEditorError(context: ILoadOptionsFunctions, failure: Failure): NodeApiError {
+	return apiError(context, failure);
+}
+
+type Context = IExecuteFunctions | ILoadOptionsFunctions;
+
+function apiError(context: Context, failure: Failure): NodeApiError {
+	const { message, details } = failure;
+	const description = escapeHtml(failure.description);
+	const status = details.http_status === undefined ? {} : { httpCode: String(details.http_status) };
+	const error = new NodeApiError(context.getNode(), {}, { message, description, ...status });
+	return inOurWords(error, message, description);
+}
+
+function operationError(context: Context, failure: Failure): NodeOperationError {
+	const { message, cause } = failure;
+	const description = escapeHtml(failure.description);
+	const error = new NodeOperationError(context.getNode(), cause ?? message, {
+		message,
+		description,
+	});
 	return inOurWords(error, message, description);
 }
 
 // n8n's classes put a text of their own in place of a message that holds the name of a system error
-// anywhere, even inside a word, and drop a description that equals the message.
+// anywhere, even inside a word, and drop a description that equals the message (docs/n8n.md, Errors).
 function inOurWords<E extends NodeApiError | NodeOperationError>(
 	error: E,
 	message: string,
@@ -72,6 +79,11 @@ function inOurWords<E extends NodeApiError | NodeOperationError>(
 	error.message = message;
 	error.description = description;
 	return error;
+}
+
+/** n8n's editor renders a description as HTML, and parts of ours come from the service. */
+function escapeHtml(text: string): string {
+	return text.replace(/&/g, '&amp;').replace(/</g, '&lt;').replace(/>/g, '&gt;');
 }
 
 function nameRuns(runs: StartedRun[]): string {
@@ -83,9 +95,4 @@ function nameRuns(runs: StartedRun[]): string {
 	return `Runs of other items, which are not output: ${named.join('; ')}${
 		more > 0 ? `; and ${more} more, in this error's context` : ''
 	}. Use 'Get a run' to fetch their results.`;
-}
-
-/** n8n's editor renders a description as HTML, and parts of ours come from the service. */
-function escapeHtml(text: string): string {
-	return text.replace(/&/g, '&amp;').replace(/</g, '&lt;').replace(/>/g, '&gt;');
 }

@@ -4,13 +4,13 @@ import type {
 	ResourceMapperFields,
 } from 'n8n-workflow';
 
-import { readAgents } from '../api/agents';
-import { readAgentId } from '../api/ids';
-import { EDITOR_PATIENCE_MS } from '../api/retryPolicy';
-import { openService } from '../api/service';
-import type { AgentParameter } from '../api/types';
+import { systemClock as clock } from '../clock';
 import { toEditorError } from '../output/nodeError';
-import { systemClock as clock } from '../waiting/clock';
+import { readAgentId } from '../resources/ids';
+import { readAgents } from '../service/agents';
+import { EDITOR_PATIENCE_MS } from '../service/retryPolicy';
+import { openService } from '../service/service';
+import type { AgentParameter } from '../service/types';
 
 const NO_PARAMETERS = 'This agent has no parameters. Nothing needs to be filled in.';
 const AGENT_NOT_KNOWN =

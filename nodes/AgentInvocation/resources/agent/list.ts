@@ -1,16 +1,18 @@
 import type {
+	EngineResponse,
 	IDataObject,
 	IExecuteFunctions,
-	INodeExecutionData,
 	INodeProperties,
+	NodeOutput,
 } from 'n8n-workflow';
 
-import { readAgents } from '../../api/agents';
-import { succeed } from '../../api/failure';
-import { READ_PATIENCE_MS } from '../../api/retryPolicy';
-import { systemClock as clock } from '../../waiting/clock';
-import { readNumber } from '../readNumber';
-import { workThroughItems } from '../workThroughItems';
+import { systemClock as clock } from '../../clock';
+import { readNumber } from '../../readNumber';
+import { succeed } from '../../result';
+import { failed, type Step } from '../../runs/loop';
+import { readAgents } from '../../service/agents';
+import { READ_PATIENCE_MS } from '../../service/retryPolicy';
+import { processItems, type ItemWork } from '../processItems';
 
 const displayOptions = { show: { resource: ['agent'], operation: ['list'] } };
 
@@ -53,27 +55,39 @@ export const listFields: INodeProperties[] = [
 ];
 
 /** Lists the organization's agents, once for each input item: one output item an agent, as it came. */
-export async function list(this: IExecuteFunctions): Promise<INodeExecutionData[]> {
-	const worked = await workThroughItems(this, succeed(1), async (itemIndex, { service, halt }) => {
-		const returnAll = this.getNodeParameter('returnAll', itemIndex, false);
-		const limit = returnAll
-			? succeed(Infinity)
-			: readNumber(this.getNodeParameter('limit', itemIndex, 50), 'Limit', {
-					min: 1,
-					whole: true,
-				});
-		if (!limit.ok) return limit;
-		const options = this.getNodeParameter('options', itemIndex, {}) as IDataObject;
-		const offset = readNumber(options.offset ?? 0, 'Offset', { min: 0, whole: true });
-		if (!offset.ok) return offset;
-
-		const agents = await readAgents(
-			service,
-			{ limit: limit.value, offset: offset.value },
-			{ clock, patienceMs: READ_PATIENCE_MS, signal: halt },
-		);
-		if (halt.aborted) return undefined;
-		return agents.ok ? succeed(agents.value.map((agent) => ({ ...agent }) as IDataObject)) : agents;
+export async function list(
+	this: IExecuteFunctions,
+	response?: EngineResponse,
+): Promise<NodeOutput> {
+	return await processItems(this, response, {
+		concurrency: succeed(1),
+		startsRuns: false,
+		begin: (itemIndex, work) => listForItem(this, itemIndex, work),
 	});
-	return worked.items;
+}
+
+async function listForItem(
+	context: IExecuteFunctions,
+	itemIndex: number,
+	{ service, signal }: ItemWork,
+): Promise<Step> {
+	const limit = context.getNodeParameter('returnAll', itemIndex, false)
+		? succeed(Infinity)
+		: readNumber(context.getNodeParameter('limit', itemIndex, 50), 'Limit', {
+				min: 1,
+				whole: true,
+			});
+	if (!limit.ok) return failed(limit);
+	const options = context.getNodeParameter('options', itemIndex, {}) as IDataObject;
+	const offset = readNumber(options.offset ?? 0, 'Offset', { min: 0, whole: true });
+	if (!offset.ok) return failed(offset);
+
+	const agents = await readAgents(
+		service,
+		{ limit: limit.value, offset: offset.value },
+		{ clock, patienceMs: READ_PATIENCE_MS, signal },
+	);
+	if (signal.aborted) return { is: 'stopped' };
+	if (!agents.ok) return failed(agents);
+	return { is: 'done', outputs: agents.value.map((agent) => ({ ...agent }) as IDataObject) };
 }

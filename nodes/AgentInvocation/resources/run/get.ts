@@ -1,24 +1,21 @@
-import type {
-	IDataObject,
-	IExecuteFunctions,
-	INodeExecutionData,
-	INodeProperties,
-} from 'n8n-workflow';
+import type { EngineResponse, IExecuteFunctions, INodeProperties, NodeOutput } from 'n8n-workflow';
 
-import { getRun } from '../../api/endpoints';
-import { failureOf, succeed, type Result } from '../../api/failure';
-import { readAgentId, readRunId } from '../../api/ids';
-import { READ_PATIENCE_MS } from '../../api/retryPolicy';
-import { sendPatiently } from '../../api/sendPatiently';
-import { systemClock as clock } from '../../waiting/clock';
+import { systemClock as clock } from '../../clock';
+import { succeed } from '../../result';
+import { failed, type Step } from '../../runs/loop';
+import { resultOf } from '../../runs/runResult';
+import { getRun } from '../../service/endpoints';
+import { failWith } from '../../service/explainAnswer';
+import { READ_PATIENCE_MS } from '../../service/retryPolicy';
+import { sendWithRetry } from '../../service/sendWithRetry';
 import { agentField } from '../agentField';
-import { workThroughItems, type Work } from '../workThroughItems';
-import { endOfRun } from './runEnd';
-import { waitForItem } from './waitForItem';
-import { readWaitOptions, waitOptionFields } from './waitOptions';
+import { readAgentId, readRunId } from '../ids';
+import { processItems, type ItemWork } from '../processItems';
+import { readItemOptions, waitFor, waitsOf } from './itemWait';
+import { waitOptionFields } from './waitOptionFields';
 
 const CONCURRENCY = 10;
-/** Waits are parked once every item waits, so as many as there may be do. */
+/** As many waits as there may be: a wait costs next to nothing. */
 const CONCURRENT_WAITS = 1_000;
 
 const displayOptions = { show: { resource: ['run'], operation: ['get'] } };
@@ -55,47 +52,47 @@ export const getFields: INodeProperties[] = [
 ];
 
 /** Gets the run of each input item as it is now, or as it is once it has finished. */
-export async function get(this: IExecuteFunctions): Promise<INodeExecutionData[]> {
+export async function get(this: IExecuteFunctions, response?: EngineResponse): Promise<NodeOutput> {
 	const waits = this.getNodeParameter('waitForCompletion', 0, false) === true;
-	const concurrency = succeed(waits ? CONCURRENT_WAITS : CONCURRENCY);
-	const { items } = await workThroughItems(this, concurrency, async (itemIndex, work) => {
-		const json = await getForItem(this, itemIndex, work);
-		return json?.ok ? succeed([json.value]) : json;
+	return await processItems(this, response, {
+		concurrency: succeed(waits ? CONCURRENT_WAITS : CONCURRENCY),
+		startsRuns: false,
+		begin: (itemIndex, work) => beginItem(this, itemIndex, work),
+		waits: waitsOf(this),
 	});
-	return items;
 }
 
-async function getForItem(
+async function beginItem(
 	context: IExecuteFunctions,
 	itemIndex: number,
-	work: Work,
-): Promise<Result<IDataObject> | undefined> {
+	work: ItemWork,
+): Promise<Step> {
 	const agent = readAgentId(
 		context.getNodeParameter('agentId', itemIndex, '', { extractValue: true }),
 	);
-	if (!agent.ok) return agent;
-	const run = readRunId(context.getNodeParameter('runId', itemIndex, ''));
-	if (!run.ok) return run;
-	const options = readWaitOptions(context, itemIndex);
-	if (!options.ok) return options;
+	if (!agent.ok) return failed(agent);
+	const id = readRunId(context.getNodeParameter('runId', itemIndex, ''));
+	if (!id.ok) return failed(id);
+	const options = readItemOptions(context, itemIndex);
+	if (!options.ok) return failed(options);
 
-	const subject = { agentId: agent.value, runId: run.value };
+	const { service, memory, signal } = work;
+	const run = { agentId: agent.value, runId: id.value, startedOn: clock.date() };
 	if (context.getNodeParameter('waitForCompletion', itemIndex, false) === true) {
-		work.noteRun({ itemIndex, ...subject });
-		const { timeoutMs, pollIntervalMs } = options.value;
-		const wait = { ...subject, startedAt: clock.now(), timeoutMs, pollIntervalMs };
-		return await waitForItem(itemIndex, wait, options.value, work);
+		memory.baseUrl = service.baseUrl;
+		memory.note(itemIndex, { is: 'started', fingerprint: '', run });
+		return waitFor(run, options.value, work, { isDueNow: true });
 	}
 
-	const { service, halt } = work;
-	const answer = await sendPatiently(service, getRun(subject.agentId, subject.runId), 'read', {
+	const answer = await sendWithRetry(service, getRun(run.agentId, run.runId), 'read', {
 		clock,
 		deadline: clock.now() + READ_PATIENCE_MS,
-		signal: halt,
+		signal,
 	});
-	if (halt.aborted) return undefined;
+	if (signal.aborted) return { is: 'stopped' };
 	if (answer.kind !== 'ok' || !answer.body) {
-		return { ok: false, failure: failureOf(answer, { ...subject, baseUrl: service.baseUrl }) };
+		const subject = { agentId: run.agentId, runId: run.runId, baseUrl: service.baseUrl };
+		return failed(failWith(answer, subject));
 	}
-	return endOfRun(answer.body, subject, options.value);
+	return resultOf(answer.body, run, options.value);
 }

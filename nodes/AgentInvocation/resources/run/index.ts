@@ -1,6 +1,7 @@
 import type { INodeProperties } from 'n8n-workflow';
 
-import { create, createFields } from './create';
+import { create } from './create';
+import { createFields } from './createFields';
 import { get, getFields } from './get';
 
 export const runOperations = { create, get };

@@ -1,7 +1,7 @@
 import type { IExecuteFunctions, ResourceMapperValue } from 'n8n-workflow';
 
-import { asError, fail, succeed, type Result } from '../../api/failure';
-import { isJsonObject, type ParameterBinding } from '../../api/types';
+import { asError, fail, succeed, type Result } from '../../result';
+import { isJsonObject, type ParameterBinding } from '../../service/types';
 
 /** A parameter as the user gave it. */
 interface Given {

@@ -1,0 +1,116 @@
+import type { EngineResponse, IExecuteFunctions } from 'n8n-workflow';
+
+import type { Clock } from '../clock';
+import type { Idle } from '../runs/loop';
+import type { RunMemory } from '../runs/runMemory';
+import type { Wait } from '../runs/waitForRun';
+import { idleAt } from './barrier';
+import { engineObstacle, pauseObstacle } from './obstacles';
+
+/** How long before the workflow's own timeout a wait ends, in ms: a stored one has to be resumed first. */
+const BEFORE_WORKFLOW_TIMEOUT_MS = 30_000;
+
+/** Workflows that leave less time, in ms, are ended by n8n. */
+const SHORTEST_WORKFLOW_MS = 60_000;
+
+/** n8n resumes to the second. Later than this, in ms, it has just started. */
+const LATE_MS = 5_000;
+
+/** How long n8n's recovery may take after a start, in ms: until then nothing is parked again. */
+const RECOVERY_MS = 60_000;
+
+/** Whether, when and why not the execution of a node is parked. */
+export class Parking {
+	private readonly hints = new Set<string>();
+
+	private constructor(
+		private readonly clock: Clock,
+		private readonly obstacle: string | undefined,
+		/** Before that time, by the clock, nothing is parked. */
+		private readonly parksFrom: number,
+		/** Whether the node's end may be preceded by a checkpoint, which n8n stores where it saves progress. */
+		readonly checkpoints: boolean,
+		/** When waits must end since the workflow's own timeout is near, in ms since the epoch. */
+		readonly latestEndOn: number,
+	) {}
+
+	/**
+	 * Finds out what this host allows.
+	 *
+	 * @param response what the host passed to `execute`
+	 */
+	static async open(
+		context: IExecuteFunctions,
+		response: EngineResponse | undefined,
+		memory: RunMemory,
+		clock: Clock,
+	): Promise<Parking> {
+		const { rested } = memory;
+		const endsOn = endOfWorkflow(context, memory.beganOn);
+		const engine = await engineObstacle(context, response);
+		const obstacle =
+			engine ??
+			(await pauseObstacle(context, {
+				hasPaused: rested?.until !== undefined,
+				msLeft: endsOn - clock.date(),
+			}));
+		const isLate = rested?.until !== undefined && clock.date() - rested.until > LATE_MS;
+		return new Parking(
+			clock,
+			obstacle,
+			isLate ? clock.now() + RECOVERY_MS : clock.now(),
+			engine === undefined && savesProgress(context) && memory.mayCheckpoint,
+			endsOn - memory.beganOn < SHORTEST_WORKFLOW_MS ? Infinity : endsOn,
+		);
+	}
+
+	/** Whether n8n may store the execution. */
+	get isPossible(): boolean {
+		return this.obstacle === undefined;
+	}
+
+	/** What is to happen while nothing is under way. */
+	idle(waits: Wait[]): Idle {
+		const now = this.clock.now();
+		const idle = idleAt(waits, now, this.parksFrom);
+		if (idle.is === 'sleep' || this.isPossible) return idle;
+		this.hint(
+			`The wait stayed in memory, where a restart of n8n ends it: ${this.obstacle}. Its runs go on at the service in any case.`,
+		);
+		return { is: 'sleep', until: Infinity };
+	}
+
+	/** Says something in the output panel, once. */
+	hint(message: string): void {
+		this.hints.add(message);
+	}
+
+	/** Hands the hints to n8n. */
+	giveHints(context: IExecuteFunctions): void {
+		for (const message of this.hints) {
+			context.addExecutionHints({ message, location: 'outputPane' });
+		}
+	}
+}
+
+/**
+ * When a wait has to end because n8n ends the execution, in ms since the epoch: its timeout counts
+ * parked time. A retry has the beginning of the execution that it repeats.
+ *
+ * @param beganOn when the node began, where the host does not tell when the execution did
+ */
+function endOfWorkflow(context: IExecuteFunctions, beganOn: number): number {
+	const { executionTimeout = 0 } = context.getWorkflowSettings();
+	if (executionTimeout <= 0) return Infinity;
+	const isRetry = context.getMode() === 'retry';
+	const establishedOn = isRetry ? undefined : context.getExecutionContext()?.establishedAt;
+	return (establishedOn ?? beganOn) + executionTimeout * 1_000 - BEFORE_WORKFLOW_TIMEOUT_MS;
+}
+
+/** Whether n8n may save the execution's progress. A person watches one that is started by hand. */
+function savesProgress(context: IExecuteFunctions): boolean {
+	const { saveExecutionProgress = 'DEFAULT' } = context.getWorkflowSettings();
+	return saveExecutionProgress === 'DEFAULT'
+		? context.getMode() !== 'manual'
+		: saveExecutionProgress;
+}

@@ -1,0 +1,86 @@
+import type { EngineRequest, IExecuteFunctions, INodeExecutionData } from 'n8n-workflow';
+
+import { isJsonObject } from '../service/types';
+
+/**
+ * Parking: n8n's own pause in the one execution of the workflow. The node asks the engine to run it once
+ * more, as an action, and then to go on with it. The action puts the execution to wait; on resume n8n
+ * passes over it and runs the node, which goes on from its memory. Without a date the action only makes
+ * n8n store the execution where it saves progress: a checkpoint. (docs/n8n.md, The pause)
+ */
+
+/** The key of the action's input. No item has it. */
+const MARK = 'agentInvocationRest';
+
+/** What the action is to do. */
+interface Action {
+	/** When n8n is to resume, in ms since the epoch; null for a checkpoint. */
+	until: number | null;
+	/** How many runs are waited for. */
+	runs: number;
+}
+
+/** Asks the engine for a rest. The node's memory must hold all that it is to go on with. */
+export function requestRest(context: IExecuteFunctions, action: Action): EngineRequest {
+	return {
+		actions: [
+			{
+				actionType: 'ExecutionNodeAction',
+				nodeName: context.getNode().name,
+				type: 'main',
+				id: MARK,
+				input: { [MARK]: { ...action } },
+				metadata: {},
+			},
+		],
+		metadata: {},
+	};
+}
+
+/** What this pass of the node is to do if the engine runs it as the action; undefined if it does not. */
+export function readAction(context: IExecuteFunctions): Action | undefined {
+	const mark = context.getInputData()[0]?.json[MARK];
+	if (!isJsonObject(mark) || typeof mark.runs !== 'number') return undefined;
+	return { until: typeof mark.until === 'number' ? mark.until : null, runs: mark.runs };
+}
+
+/** Does what the action is to do, and gives what the node shows while the execution waits. */
+export async function rest(
+	context: IExecuteFunctions,
+	{ until, runs }: Action,
+): Promise<INodeExecutionData[][]> {
+	const entry = context.getExecuteData();
+	// The engine has set it on the node that all entries share. It would redirect the node's output.
+	delete entry.node.rewireOutputLogTo;
+	// n8n switches the node of the entry that waited off, so that one must not be shared.
+	entry.node = { ...entry.node, alwaysOutputData: false, executeOnce: false, retryOnFail: false };
+	// Without input, n8n passes over it.
+	entry.data = { ...entry.data, main: [null] };
+	if (until === null) return [[]];
+	const resumesOn = new Date(until);
+	await context.putExecutionToWait(resumesOn);
+	const json = { waiting_for_runs: runs, next_poll_at: resumesOn.toISOString() };
+	return [[{ json, pairedItem: { item: 0 } }]];
+}
+
+/** Where the node's input comes from, to be kept over a rest. */
+export function sourceOf(context: IExecuteFunctions): unknown {
+	return copyOf(context.getExecuteData().source?.main);
+}
+
+/**
+ * Takes the traces of a rest from the node's entry: the engine has put its own source in place of the
+ * input's, which breaks `$('...').item` behind an If or a loop, and noted its request.
+ */
+export function removeTraces(context: IExecuteFunctions, source: unknown): void {
+	const entry = context.getExecuteData();
+	const main = entry.source?.main;
+	// In place: the engine already holds the array for the node's run data.
+	if (main && Array.isArray(source)) main.splice(0, main.length, ...(source as typeof main));
+	delete entry.metadata?.nodeWasResumed;
+	delete entry.metadata?.subNodeExecutionData;
+}
+
+function copyOf(value: unknown): unknown {
+	return value === undefined ? undefined : JSON.parse(JSON.stringify(value));
+}

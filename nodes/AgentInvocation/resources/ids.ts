@@ -1,0 +1,30 @@
+import { asText, fail, succeed, type Result } from '../result';
+import { isRunId } from '../service/types';
+
+/** Reads an agent ID: a whole number. Nothing else may enter a path. */
+export function readAgentId(value: unknown): Result<number> {
+	const text =
+		typeof value === 'number' ? String(value) : typeof value === 'string' ? value.trim() : '';
+	const id = Number(text);
+	if (/^(0|[1-9]\d*)$/.test(text) && Number.isSafeInteger(id)) return succeed(id);
+	return fail({
+		message: text === '' ? "'Agent' is empty" : `'Agent' is not a whole number: ${shorten(text)}`,
+		description:
+			"Choose an agent from the list in 'Agent', or enter its ID, a whole number such as 42. An expression must give that number for every item.",
+	});
+}
+
+/** Reads a run ID: a UUID as documented, or any other text that is one plain segment of a path. */
+export function readRunId(value: unknown): Result<string> {
+	const text = typeof value === 'string' ? value.trim() : value === undefined ? '' : asText(value);
+	if (isRunId(text)) return succeed(text);
+	return fail({
+		message: text === '' ? "'Run ID' is empty" : `'Run ID' is not a run ID: ${shorten(text)}`,
+		description:
+			"A run ID is a UUID such as 123e4567-e89b-12d3-a456-426614174000. Take it from 'run_id' in the output of 'Create a run'.",
+	});
+}
+
+function shorten(text: string): string {
+	return text.length > 60 ? `${text.slice(0, 60)}…` : text;
+}

@@ -1,0 +1,243 @@
+import {
+	NodeOperationError,
+	type EngineResponse,
+	type IExecuteFunctions,
+	type INodeExecutionData,
+	type NodeOutput,
+} from 'n8n-workflow';
+
+import { systemClock as clock } from '../clock';
+import { isTool } from '../host';
+import { cancelledError, toErrorItem, toItem } from '../output/items';
+import { toNodeError } from '../output/nodeError';
+import { Parking } from '../parking/parking';
+import { removeTraces, requestRest, sourceOf } from '../parking/pause';
+import { asError, type Failure, type Result } from '../result';
+import { Loop, type Ended, type ItemState, type LoopEnd, type Step } from '../runs/loop';
+import { RunMemory, type ItemMemory } from '../runs/runMemory';
+import type { Wait } from '../runs/waitForRun';
+import { openService, type Service } from '../service/service';
+
+/** What an operation works with on one item. */
+export interface ItemWork {
+	service: Service;
+	memory: RunMemory;
+	parking: Parking;
+	/** Aborted when the node ends before this item does. */
+	signal: AbortSignal;
+}
+
+/** An item whose run is waited for. */
+export type StartedItem = ItemMemory & { is: 'started' };
+
+/** How an operation waits for runs. */
+export interface Waits {
+	poll(itemIndex: number, wait: Wait, work: ItemWork): Promise<Step>;
+	/** Goes on with an item's wait after a rest. */
+	resume(itemIndex: number, item: StartedItem, work: ItemWork): Step;
+}
+
+/** What an operation does with each of the node's items. */
+export interface Operation {
+	/** How many items may have begun and not ended. */
+	concurrency: Result<number>;
+	/** Whether to begin an item is to start a run. */
+	startsRuns: boolean;
+	begin(itemIndex: number, work: ItemWork): Promise<Step>;
+	/** What it does with the runs that it waits for, if it can wait. */
+	waits?: Waits;
+}
+
+/**
+ * Works through the input items of a node and gives their outputs in the order of the input, each
+ * paired with its item. An item that fails ends the node, or becomes an error item where the node is
+ * set to continue. While nothing is to be done for long, the engine is asked for a rest in place of
+ * outputs; n8n runs the node again, and it goes on from its memory.
+ *
+ * @param response what the host passed to `execute`
+ * @throws NodeApiError or NodeOperationError, naming the runs that other items have started
+ */
+export async function processItems(
+	context: IExecuteFunctions,
+	response: EngineResponse | undefined,
+	operation: Operation,
+): Promise<NodeOutput> {
+	const memory = openMemory(context, operation);
+	if (!memory.ok) throw toNodeError(context, memory.failure);
+	const node = await NodeRun.open(context, response, operation, memory.value);
+	return await node.run();
+}
+
+function openMemory(context: IExecuteFunctions, { startsRuns }: Operation): Result<RunMemory> {
+	return RunMemory.open(context.getContext('node'), {
+		runIndex: Number(context.getWorkflowDataProxy(0).$runIndex),
+		executionId: context.getExecutionId(),
+		date: clock.date(),
+		count: context.getInputData().length,
+		startsRuns,
+	});
+}
+
+/** One run of the node, from its beginning or the end of a rest until its end or the next rest. */
+class NodeRun {
+	private readonly cancel: AbortSignal | undefined;
+
+	private readonly source: unknown;
+
+	private constructor(
+		private readonly context: IExecuteFunctions,
+		private readonly operation: Operation,
+		private readonly memory: RunMemory,
+		private readonly parking: Parking,
+		private readonly service: Result<Service>,
+	) {
+		this.cancel = context.getExecutionCancelSignal?.();
+		this.source = memory.rested?.source ?? sourceOf(context);
+	}
+
+	static async open(
+		context: IExecuteFunctions,
+		response: EngineResponse | undefined,
+		operation: Operation,
+		memory: RunMemory,
+	): Promise<NodeRun> {
+		const parking = await Parking.open(context, response, memory, clock);
+		const service = await openService(context, {
+			cancel: context.getExecutionCancelSignal?.(),
+			known: memory.goesOn && memory.baseUrl !== '' ? memory.baseUrl : undefined,
+		});
+		return new NodeRun(context, operation, memory, parking, service);
+	}
+
+	async run(): Promise<NodeOutput> {
+		const { concurrency } = this.operation;
+		// A model gets no more than the message of an error that is thrown, and from some hosts nothing.
+		const continues = this.context.continueOnFail() || isTool(this.context);
+		const count = this.context.getInputData().length;
+		const states = await Promise.all(
+			Array.from({ length: count }, async (_, index) => await this.stateOf(index)),
+		);
+		const loop = new Loop(
+			{
+				clock,
+				concurrency: concurrency.ok ? concurrency.value : 1,
+				stopsAtFailure: !continues,
+				checkpoints: this.operation.startsRuns && this.parking.checkpoints,
+				cancel: this.cancel,
+				begin: (index, signal) =>
+					this.step(index, signal, (work) => this.operation.begin(index, work)),
+				poll: (index, wait, signal) =>
+					this.step(index, signal, (work) => this.waits().poll(index, wait, work)),
+				idle: (waits) => this.parking.idle(waits),
+				ended: (index, step) => this.noteEnd(index, step),
+			},
+			states,
+		);
+		const end = await loop.run();
+		if (end.is === 'parked' || end.is === 'checkpoint') return this.rest(end, states);
+		removeTraces(this.context, this.source);
+		if (end.is === 'cancelled') throw this.cancelledError(states);
+		if (end.is === 'failed') throw this.errorOf(end);
+		return [await this.outputs(states)];
+	}
+
+	/** Where an item stands when the run begins. */
+	private async stateOf(index: number): Promise<ItemState> {
+		const item = this.memory.goesOn ? this.memory.item(index) : undefined;
+		if (!item || item.is === 'inDoubt') return { is: 'notBegun' };
+		if (item.is !== 'started') return item;
+		const { signal } = new AbortController();
+		const step = await this.step(index, signal, (work) => this.waits().resume(index, item, work));
+		if (step.is === 'failed') this.noteEnd(index, step);
+		return step.is === 'stopped' ? { is: 'notBegun' } : step;
+	}
+
+	/** What need not be remembered is not: n8n would store it. */
+	private noteEnd(index: number, step: Ended): void {
+		if (this.operation.startsRuns || this.operation.waits) this.memory.noteEnd(index, step);
+	}
+
+	private waits(): Waits {
+		const { waits } = this.operation;
+		if (waits) return waits;
+		throw new NodeOperationError(this.context.getNode(), 'This operation does not wait for runs');
+	}
+
+	private async step(
+		index: number,
+		signal: AbortSignal,
+		act: (work: ItemWork) => Step | Promise<Step>,
+	): Promise<Step> {
+		const { service, memory, parking, operation } = this;
+		if (!service.ok) return this.failed(service.failure, index);
+		if (!operation.concurrency.ok) return this.failed(operation.concurrency.failure, index);
+		try {
+			return await act({ service: service.value, memory, parking, signal });
+		} catch (thrown) {
+			// An expression that n8n could not evaluate, or a parameter it could not read.
+			const cause = asError(thrown);
+			const description =
+				'description' in cause && typeof cause.description === 'string' ? cause.description : '';
+			return this.failed({ message: cause.message, description, details: {}, cause }, index);
+		}
+	}
+
+	/** A failure that is not the run's own names it, so that it is not lost. */
+	private failed(failure: Failure, index: number): Step {
+		const run = this.memory.runOf(index);
+		if (!run) return { is: 'failed', failure };
+		const details = { ...failure.details, agent_id: run.agentId, run_id: run.runId };
+		return {
+			is: 'failed',
+			failure: { ...failure, message: `${failure.message} (run ${run.runId})`, details },
+		};
+	}
+
+	/** Asks the engine for a rest, after which it runs the node again. */
+	private rest(end: LoopEnd & { is: 'parked' | 'checkpoint' }, states: ItemState[]): NodeOutput {
+		const now = clock.now();
+		const date = clock.date();
+		for (const [index, state] of states.entries()) {
+			if (state.is === 'waiting') this.memory.noteWait(index, state.wait, date - now);
+		}
+		const until = end.is === 'parked' ? date + Math.ceil(end.until - now) : undefined;
+		this.memory.rest({
+			executionId: this.context.getExecutionId(),
+			source: this.source,
+			...(until !== undefined && { until }),
+		});
+		const runs = states.filter(({ is }) => is === 'waiting').length;
+		return requestRest(this.context, { until: until ?? null, runs });
+	}
+
+	private async outputs(states: ItemState[]): Promise<INodeExecutionData[]> {
+		const { context, memory } = this;
+		const outputs: INodeExecutionData[] = [];
+		for (const [index, state] of states.entries()) {
+			if (state.is === 'done') {
+				outputs.push(...state.outputs.map((json) => toItem(json, index)));
+			} else if (state.is === 'failed') {
+				outputs.push(await toErrorItem(context, state.failure, index));
+			} else {
+				throw new NodeOperationError(context.getNode(), `Item ${index} has no result`, {
+					description: `This is a defect of the package: it is '${state.is}'.`,
+				});
+			}
+		}
+		this.parking.giveHints(context);
+		// With Retry On Fail, n8n takes an output that begins with `error` for a failed attempt.
+		const isTriedAgain = context.getNode().retryOnFail === true && states[0]?.is === 'failed';
+		if (!isTriedAgain) memory.clear();
+		return outputs;
+	}
+
+	private errorOf({ index, failure }: LoopEnd & { is: 'failed' }): Error {
+		const others = this.memory.runs().filter(({ itemIndex }) => itemIndex !== index);
+		return toNodeError(this.context, failure, index, others);
+	}
+
+	private cancelledError(states: ItemState[]): Error {
+		const failures = states.flatMap((state) => (state.is === 'failed' ? [state.failure] : []));
+		return cancelledError(this.context, this.memory.runs(), failures);
+	}
+}

@@ -1,0 +1,146 @@
+import type { IDisplayOptions, INodeProperties } from 'n8n-workflow';
+
+const NOTHING_MAPPED = { mappingMode: 'defineBelow', value: null };
+
+const displayOptions = { show: { resource: ['run'], operation: ['create'] } };
+
+function whenSpecified(...how: string[]) {
+	return { show: { ...displayOptions.show, specifyParameters: how } };
+}
+
+/**
+ * Keeps what was entered one way while another is chosen, and says so. The editor drops the value of a
+ * parameter that is shown no more, unless a notice of the same name is; and n8n one that no property
+ * holds, whatever its conditions on its own value. Those begin with a slash: n8n 1 takes them for a circle
+ * without one.
+ */
+function kept(
+	name: string,
+	whenEmpty: INodeProperties['default'],
+	notice: string,
+	others: string[],
+	hasValue: IDisplayOptions = {},
+): INodeProperties[] {
+	// A model is asked for every `$fromAI` that a tool has stored, so a tool keeps none that is not sent.
+	const show = { ...whenSpecified(...others).show, '@tool': [false] };
+	const property = { displayName: notice, name, default: whenEmpty };
+	return [
+		{ ...property, type: 'hidden', displayOptions: { show } },
+		{
+			...property,
+			type: 'notice',
+			displayOptions: { ...hasValue, show: { ...show, ...hasValue.show } },
+		},
+	];
+}
+
+/** Three ways of giving values to the agent's parameters. */
+export const parameterFields: INodeProperties[] = [
+	{
+		displayName: 'Specify Parameters',
+		name: 'specifyParameters',
+		type: 'options',
+		options: [
+			{
+				name: 'Using Fields Below',
+				value: 'fields',
+				description: "A field for each of the agent's parameters",
+			},
+			{
+				name: 'Using Name-Value Pairs',
+				value: 'keypair',
+				description: 'Names and values that you enter',
+			},
+			{
+				name: 'Using JSON',
+				value: 'json',
+				description: 'An object, or an array of names and values',
+			},
+		],
+		default: 'fields',
+		description: "How to give values to the agent's parameters",
+		displayOptions,
+	},
+	{
+		displayName: 'Parameters',
+		name: 'parameters',
+		type: 'resourceMapper',
+		noDataExpression: true,
+		default: NOTHING_MAPPED,
+		typeOptions: {
+			loadOptionsDependsOn: ['agentId.value'],
+			resourceMapper: {
+				resourceMapperMethod: 'getAgentParameters',
+				mode: 'add',
+				fieldWords: { singular: 'parameter', plural: 'parameters' },
+				addAllFields: true,
+				supportAutoMap: true,
+				hideNoDataError: true,
+			},
+		},
+		// There are none before an agent is chosen.
+		displayOptions: { ...whenSpecified('fields'), hide: { agentId: [''] } },
+	},
+	{
+		displayName: 'Parameters',
+		name: 'parameterPairs',
+		type: 'fixedCollection',
+		typeOptions: { multipleValues: true },
+		placeholder: 'Add Parameter',
+		default: {},
+		options: [
+			{
+				displayName: 'Parameter',
+				name: 'values',
+				values: [
+					{
+						displayName: 'Name',
+						name: 'name',
+						type: 'string',
+						default: '',
+						description: "The parameter's name, as the agent has it",
+					},
+					{
+						displayName: 'Value',
+						name: 'value',
+						type: 'string',
+						default: '',
+						description: 'Left out when empty',
+					},
+				],
+			},
+		],
+		displayOptions: whenSpecified('keypair'),
+	},
+	{
+		displayName: 'Parameters (JSON)',
+		name: 'parametersJson',
+		type: 'json',
+		default: '{}',
+		description: 'An object of names and values, or an array of objects with name and value',
+		displayOptions: whenSpecified('json'),
+	},
+	...kept(
+		'parameters',
+		NOTHING_MAPPED,
+		"The names are the agent's own, as 'Using Fields Below' shows them. What is entered there is kept, but not sent.",
+		['keypair', 'json'],
+	),
+	...kept(
+		'parameterPairs',
+		{},
+		"What is entered under 'Using Name-Value Pairs' is kept, but not sent.",
+		['fields', 'json'],
+		{ show: { '/parameterPairs.values': [{ _cnd: { exists: true } }] } },
+	),
+	...kept(
+		'parametersJson',
+		'{}',
+		"What is entered under 'Using JSON' is kept, but not sent.",
+		['fields', 'keypair'],
+		{
+			show: { '/parametersJson': [{ _cnd: { exists: true } }] },
+			hide: { '/parametersJson': ['{}'] },
+		},
+	),
+];

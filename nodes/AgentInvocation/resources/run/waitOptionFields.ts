@@ -1,0 +1,109 @@
+import type { INodeProperties } from 'n8n-workflow';
+
+import {
+	DEFAULT_TIMEOUT_S,
+	LONGEST_POLL_INTERVAL_S,
+	LONGEST_TIMEOUT_S,
+} from '../../runs/waitOptions';
+
+export const whileWaiting = { displayOptions: { show: { '/waitForCompletion': [true] } } };
+
+/** The options of both run operations. Time limit and poll interval appear while waiting is on. */
+export const waitOptionFields: INodeProperties[] = [
+	{
+		displayName: 'If Run Does Not Succeed',
+		name: 'onUnsuccessfulRun',
+		type: 'options',
+		options: [
+			{
+				name: 'Stop or Continue as Set Under On Error',
+				value: 'error',
+				description: 'A failed or cancelled run counts as a failed item',
+			},
+			{
+				name: 'Output the Run',
+				value: 'output',
+				description: 'A failed or cancelled run is output like any other; its status tells',
+			},
+		],
+		default: 'error',
+		description: 'What to do when a run failed or was cancelled at the service',
+	},
+	{
+		displayName: 'If Time Limit Is Reached',
+		name: 'onTimeout',
+		type: 'options',
+		options: [
+			{
+				name: 'Stop or Continue as Set Under On Error',
+				value: 'error',
+				description: 'A run that is still going counts as a failed item; its ID is in the message',
+			},
+			{
+				name: 'Output the Run',
+				value: 'output',
+				description: 'A run that is still going is output with its present status',
+			},
+		],
+		default: 'error',
+		description:
+			'What to do when a run is still going at the time limit. It goes on at the service.',
+		...whileWaiting,
+	},
+	{
+		displayName: 'Output Format',
+		name: 'outputFormat',
+		type: 'options',
+		options: [
+			{ name: 'JSON', value: 'json', description: "The agent's output is JSON: parse it" },
+			{ name: 'Text', value: 'text', description: "The agent's output as it is" },
+		],
+		default: 'text',
+		description: "How to give the agent's output",
+	},
+	{
+		displayName: 'Poll Interval',
+		name: 'pollInterval',
+		type: 'number',
+		typeOptions: { minValue: 0, maxValue: LONGEST_POLL_INTERVAL_S },
+		default: 0,
+		description:
+			"Seconds between two polls of a run. 0 is automatic: soon at first, then after a fifth of the time waited, so that a run's end is seen at most 20% late.",
+		...whileWaiting,
+	},
+	{
+		displayName: 'Time Limit',
+		name: 'timeout',
+		type: 'number',
+		typeOptions: { minValue: 0, maxValue: LONGEST_TIMEOUT_S },
+		default: DEFAULT_TIMEOUT_S,
+		description: 'Seconds to wait for a run. 0 is no limit.',
+		...whileWaiting,
+	},
+	{
+		displayName: 'Where to Wait',
+		name: 'whereToWait',
+		type: 'options',
+		options: [
+			{
+				name: 'In Memory First, Then Stored',
+				value: 'auto',
+				description:
+					'A wait of some minutes is stored by n8n: it survives restarts and holds no worker',
+			},
+			{
+				name: 'In Memory Only',
+				value: 'memory',
+				description: 'A restart of n8n ends the wait; the runs go on at the service',
+			},
+			{
+				name: 'Stored From the Start',
+				value: 'stored',
+				description: 'Every restart is survived; a run is first polled after 65 seconds',
+			},
+		],
+		default: 'auto',
+		description: 'Where n8n keeps the execution while it waits',
+		...whileWaiting,
+	},
+];

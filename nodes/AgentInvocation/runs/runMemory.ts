@@ -1,0 +1,279 @@
+import { createHash } from 'node:crypto';
+
+import type { IDataObject } from 'n8n-workflow';
+
+import { fail, sentences, succeed, type Failure, type Result } from '../result';
+import { isJsonObject, type ParameterBinding } from '../service/types';
+import type { Ended } from './loop';
+import type { Wait } from './waitForRun';
+
+const FORMAT = 1;
+
+/** Matches whatever an item is to start. */
+const ANYTHING = '*';
+
+/** A run that an item has started, or that it was given. Dates are in ms since the epoch. */
+export interface KnownRun {
+	agentId: number;
+	runId: string;
+	startedOn: number;
+}
+
+/** Where the wait for a run stands while n8n stores the execution. */
+export interface StoredWait {
+	dueOn: number;
+	/** As last seen; absent when the service has not shown the run yet. */
+	status?: string;
+	createdAt?: string;
+	/** How many polls in a row have met trouble; absent for none. */
+	troubles?: number;
+	isEarlier?: boolean;
+}
+
+/** What is known of an item, under the fingerprint of what it was to start. Plain JSON. */
+export type ItemMemory = { fingerprint: string } & (
+	| { is: 'inDoubt' }
+	| { is: 'started'; run: KnownRun; wait?: StoredWait }
+	| { is: 'done'; run?: KnownRun; outputs: IDataObject[] }
+	| {
+			is: 'failed';
+			run?: KnownRun;
+			failure: Failure;
+			/** What a retry goes on from; absent when it begins the item anew. */
+			retriesFrom?: ItemMemory;
+	  }
+);
+
+/** Why the node holds its memory while the engine has the word. */
+export interface Rest {
+	/** The execution that rests. n8n's Retry makes another one. */
+	executionId: string;
+	/** When n8n is to resume, in ms since the epoch; absent for a checkpoint. */
+	until?: number;
+	/** Where the node's input came from, which the engine overwrites. */
+	source: unknown;
+}
+
+interface Stored {
+	baseUrl: string;
+	/** When the node began, in ms since the epoch. */
+	beganOn: number;
+	/** The execution that has made a checkpoint: a second one would leave a trace in its data. */
+	checkpointOf?: string;
+	items: Record<string, ItemMemory>;
+	rest?: Rest;
+}
+
+/**
+ * How the node begins with its memory.
+ *
+ * - `first`: there was none.
+ * - `goingOn`: after a rest.
+ * - `afterCrash`: n8n's Retry of an execution that ended unforeseen after a rest.
+ * - `retry`: of a node that has failed.
+ */
+export type Beginning = 'first' | 'goingOn' | 'afterCrash' | 'retry';
+
+/**
+ * All that the node knows of its items, in the node's context. n8n hands that context on to Retry On Fail
+ * and to its Retry, and stores it with the execution (docs/n8n.md, Memory). Each run index of the node,
+ * such as a turn of a loop, has its own.
+ */
+export class RunMemory {
+	private constructor(
+		private readonly stored: Stored,
+		readonly beginning: Beginning,
+		private readonly executionId: string,
+		/** The rest that has just ended, if one has. */
+		readonly rested: Rest | undefined,
+		private readonly forgetAll: () => void,
+	) {}
+
+	/**
+	 * Opens the memory of a run of the node.
+	 *
+	 * @param context the node's context, which n8n stores
+	 * @param count how many items there are
+	 * @param startsRuns whether beginning an item starts a run: after a crash, those that are not known
+	 *   to have begun may have
+	 * @returns a failure that names the runs it can find when the memory is not of this package's making
+	 */
+	static open(
+		context: IDataObject,
+		{ runIndex, executionId = '', date, count, startsRuns }: OpenOptions,
+	): Result<RunMemory> {
+		const found = context.agentInvocation;
+		if (found !== undefined && !isFormat(found)) return refuseUnknown(found);
+		const all = (found ?? { format: FORMAT, byRunIndex: {} }) as {
+			format: number;
+			byRunIndex: Record<string, Stored>;
+		};
+		context.agentInvocation = all as unknown as IDataObject;
+		const known = all.byRunIndex[runIndex];
+		const stored = (all.byRunIndex[runIndex] ??= { baseUrl: '', beganOn: date, items: {} });
+		const { rest } = stored;
+		delete stored.rest;
+		const isSame = rest?.executionId === executionId;
+		const afterRest = isSame ? 'goingOn' : 'afterCrash';
+		const beginning = !known ? 'first' : rest ? afterRest : 'retry';
+		if (beginning === 'afterCrash' && startsRuns) {
+			for (let index = 0; index < count; index++) {
+				stored.items[index] ??= { is: 'inDoubt', fingerprint: ANYTHING };
+			}
+		}
+		if (beginning === 'retry') prepareRetry(stored.items);
+		const memory = new RunMemory(stored, beginning, executionId, rest, () => {
+			delete all.byRunIndex[runIndex];
+			if (Object.keys(all.byRunIndex).length === 0) delete context.agentInvocation;
+		});
+		return succeed(memory);
+	}
+
+	/** Whether items that have begun go on as they are, and are not begun anew. */
+	get goesOn(): boolean {
+		return this.beginning === 'goingOn' || this.beginning === 'afterCrash';
+	}
+
+	/** Whether this execution can still make a checkpoint (docs/n8n.md, The pause). */
+	get mayCheckpoint(): boolean {
+		return this.beginning !== 'afterCrash' && this.stored.checkpointOf !== this.executionId;
+	}
+
+	/** The base URL at which the runs are; empty before the first. */
+	get baseUrl(): string {
+		return this.stored.baseUrl;
+	}
+
+	set baseUrl(baseUrl: string) {
+		this.stored.baseUrl = baseUrl;
+	}
+
+	/** When the node began, in ms since the epoch. */
+	get beganOn(): number {
+		return this.stored.beganOn;
+	}
+
+	/** What is known of an item; undefined when it has not begun. */
+	item(index: number): ItemMemory | undefined {
+		return this.stored.items[index];
+	}
+
+	/** What is known of an item that was to start the same; undefined when that is nothing. */
+	recall(index: number, fingerprint: string): ItemMemory | undefined {
+		const item = this.item(index);
+		return item && [fingerprint, ANYTHING].includes(item.fingerprint) ? item : undefined;
+	}
+
+	note(index: number, item: ItemMemory): void {
+		this.stored.items[index] = item;
+	}
+
+	/** Lets the next attempt begin the item anew. */
+	forget(index: number): void {
+		delete this.stored.items[index];
+	}
+
+	/** The run of an item, if one is known. */
+	runOf(index: number): KnownRun | undefined {
+		const item = this.item(index);
+		return item && 'run' in item ? item.run : undefined;
+	}
+
+	/** All runs that are known, in the order of their items. */
+	runs(): Array<KnownRun & { itemIndex: number }> {
+		return Object.keys(this.stored.items).flatMap((key) => {
+			const run = this.runOf(Number(key));
+			return run ? [{ ...run, itemIndex: Number(key) }] : [];
+		});
+	}
+
+	/** Notes what became of an item. */
+	noteEnd(index: number, step: Ended): void {
+		const before = this.item(index);
+		const fingerprint = before?.fingerprint ?? '';
+		const run = this.runOf(index);
+		const known = { fingerprint, ...(run && { run }) };
+		if (step.is === 'done') {
+			this.note(index, { is: 'done', ...known, outputs: step.outputs });
+			return;
+		}
+		const { message, description, details } = step.failure;
+		const failure = { message, description, details };
+		const goesOn = !step.runEnded && (before?.is === 'started' || before?.is === 'inDoubt');
+		this.note(index, { is: 'failed', ...known, failure, ...(goesOn && { retriesFrom: before }) });
+	}
+
+	/**
+	 * Notes where an item's wait stands, before a rest.
+	 *
+	 * @param epoch the date at which the clock would have been 0, in ms since the epoch
+	 */
+	noteWait(index: number, wait: Wait, epoch: number): void {
+		const item = this.item(index);
+		if (item?.is !== 'started') return;
+		const { dueAt, troubles, isEarlier, lastSeen } = wait;
+		item.wait = {
+			dueOn: Math.round(epoch + dueAt),
+			...(lastSeen && { status: lastSeen.status }),
+			...(lastSeen?.created_at !== undefined && { createdAt: lastSeen.created_at }),
+			...(troubles > 0 && { troubles }),
+			...(isEarlier && { isEarlier }),
+		};
+	}
+
+	/** Notes a rest, which is to begin now. */
+	rest(rest: Rest): void {
+		this.stored.rest = rest;
+		if (rest.until === undefined) this.stored.checkpointOf = rest.executionId;
+	}
+
+	/** Forgets all: the node has succeeded, and n8n retries it no more. */
+	clear(): void {
+		this.forgetAll();
+	}
+}
+
+interface OpenOptions {
+	runIndex: number;
+	executionId: string | undefined;
+	/** The present date, in ms since the epoch. */
+	date: number;
+	count: number;
+	startsRuns: boolean;
+}
+
+/** A run that was waited for is waited for again; what failed is begun again where nothing is known of it. */
+function prepareRetry(items: Record<string, ItemMemory>): void {
+	for (const [key, item] of Object.entries(items)) {
+		const from = item.is === 'failed' ? item.retriesFrom : item;
+		if (!from) delete items[key];
+		else if (from.is === 'started') items[key] = { ...from, wait: undefined } as ItemMemory;
+		else items[key] = from;
+	}
+}
+
+function isFormat(found: unknown): boolean {
+	return isJsonObject(found) && found.format === FORMAT && isJsonObject(found.byRunIndex);
+}
+
+function refuseUnknown(found: unknown): Result<never> {
+	const runIds = [...JSON.stringify(found).matchAll(/"run_?id":"([^"]+)"/gi)].map(([, id]) => id);
+	return fail({
+		message: 'Another version of this package has begun this execution, so this one starts nothing',
+		description: sentences(
+			'Its notes about the runs that it has started cannot be read. Execute the workflow anew to start runs.',
+			runIds.length > 0 &&
+				`These were started: ${runIds.join(', ')}. Use 'Get a run' to fetch their results.`,
+		),
+	});
+}
+
+/** A short text that is the same for the same service, agent and bindings. */
+export function fingerprintOf(
+	baseUrl: string,
+	agentId: number,
+	bindings: ParameterBinding[],
+): string {
+	const text = JSON.stringify([baseUrl, agentId, bindings.map(({ name, value }) => [name, value])]);
+	return createHash('sha256').update(text).digest('base64').slice(0, 16);
+}

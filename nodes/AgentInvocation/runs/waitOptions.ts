@@ -1,0 +1,46 @@
+import type { IDataObject } from 'n8n-workflow';
+
+import { readNumber } from '../readNumber';
+import { succeed, type Result } from '../result';
+
+type OnTrouble = 'error' | 'output';
+
+/** How an item's run is waited for, and what becomes of its end. */
+export interface WaitOptions {
+	/** ms; 0 for no limit. */
+	timeoutMs: number;
+	/** ms; 0 for automatic. */
+	pollIntervalMs: number;
+	onUnsuccessfulRun: OnTrouble;
+	onTimeout: OnTrouble;
+	outputFormat: 'text' | 'json';
+	/** In memory first and then stored, stored from the start, or in memory only. */
+	whereToWait: 'auto' | 'stored' | 'memory';
+}
+
+export const DEFAULT_TIMEOUT_S = 3_600;
+export const LONGEST_TIMEOUT_S = 31_536_000;
+export const LONGEST_POLL_INTERVAL_S = 86_400;
+
+/** Reads and checks an item's options as the node stores them. */
+export function readWaitOptions(options: IDataObject): Result<WaitOptions> {
+	const timeout = readNumber(options.timeout ?? DEFAULT_TIMEOUT_S, 'Time Limit', {
+		min: 0,
+		max: LONGEST_TIMEOUT_S,
+	});
+	if (!timeout.ok) return timeout;
+	const interval = readNumber(options.pollInterval ?? 0, 'Poll Interval', {
+		min: 0,
+		max: LONGEST_POLL_INTERVAL_S,
+	});
+	if (!interval.ok) return interval;
+	const { whereToWait } = options;
+	return succeed({
+		timeoutMs: timeout.value * 1_000,
+		pollIntervalMs: interval.value * 1_000,
+		onUnsuccessfulRun: options.onUnsuccessfulRun === 'output' ? 'output' : 'error',
+		onTimeout: options.onTimeout === 'output' ? 'output' : 'error',
+		outputFormat: options.outputFormat === 'json' ? 'json' : 'text',
+		whereToWait: whereToWait === 'stored' || whereToWait === 'memory' ? whereToWait : 'auto',
+	});
+}

@@ -1,0 +1,132 @@
+import { asText } from '../result';
+import type { AnswerKind } from './answerKinds';
+import { isJsonObject, readServiceError, type ServiceError } from './types';
+
+/** What became of one request. A request never throws: whoever sent it judges the answer by its kind. */
+export interface Answer<T = unknown> {
+	kind: AnswerKind;
+	/** HTTP status; absent when no response came. */
+	status?: number;
+	/** The body when `kind` is `ok`. */
+	body?: T;
+	/** The error envelope, when there was one. */
+	serviceError?: ServiceError;
+	/** From the envelope or the `X-Request-Id` header. */
+	requestId?: string;
+	/** The `Retry-After` header as it came, whatever the answer. */
+	retryAfter?: string;
+	/** What n8n or Node.js said when no response came. Never holds the API key. */
+	reason?: string;
+}
+
+/** A response as n8n's request helper gives it, its body still text. */
+export interface RawResponse {
+	statusCode: number;
+	headers: Record<string, unknown>;
+	body: unknown;
+}
+
+/**
+ * Sorts a response into an {@link Answer}.
+ *
+ * @param hasShape tells whether a 2xx body is what the endpoint promises
+ */
+export function readResponse<T>(
+	response: RawResponse,
+	hasShape: (body: unknown) => body is T,
+): Answer<T> {
+	const status = response.statusCode;
+	const json = parseJson(response.body);
+	const serviceError = readServiceError(json?.value);
+	const requestId = serviceError?.requestId ?? header(response, 'x-request-id');
+	const retryAfter = header(response, 'retry-after');
+	const facts = {
+		status,
+		...(serviceError && { serviceError }),
+		...(requestId !== undefined && { requestId }),
+		...(retryAfter !== undefined && { retryAfter }),
+	};
+	if (status >= 200 && status < 300) {
+		if (json && hasShape(json.value)) return { kind: 'ok', ...facts, body: json.value };
+		return { kind: 'foreign', ...facts };
+	}
+	return { kind: kindOfStatus(status, json !== undefined), ...facts };
+}
+
+/** The statuses below 500 that `sandbox/openapi.yaml` lists for some request, but 429. */
+const LISTED = [400, 401, 404];
+
+function kindOfStatus(status: number, isJson: boolean): AnswerKind {
+	if (status === 429) return 'rateLimited';
+	if (status >= 500) return 'serverError';
+	// A rejected key may come with any body; else it is the service that speaks JSON.
+	if (status === 401 || (isJson && LISTED.includes(status))) return 'rejected';
+	if (status >= 400) return isJson ? 'unlisted' : 'foreign';
+	return status >= 300 ? 'redirect' : 'foreign';
+}
+
+function parseJson(body: unknown): { value: unknown } | undefined {
+	if (typeof body !== 'string') return { value: body };
+	try {
+		return { value: body === '' ? null : JSON.parse(body) };
+	} catch {
+		return undefined;
+	}
+}
+
+function header(response: RawResponse, name: string): string | undefined {
+	const value = response.headers[name];
+	return typeof value === 'string' ? value : undefined;
+}
+
+// System error codes that mean: the request never left (nodejs.org/api/errors.html, libuv).
+const NOT_CONNECTED = [
+	'ECONNREFUSED',
+	'ENOTFOUND',
+	'EAI_AGAIN',
+	'EHOSTUNREACH',
+	'ENETUNREACH',
+	'EADDRNOTAVAIL',
+];
+const TIMED_OUT = ['ECONNABORTED', 'ETIMEDOUT'];
+// Before the request is sent. Later, OpenSSL has other ERR_SSL_... reasons, such as a broken record.
+const NOT_TRUSTED =
+	/CERT|SELF_SIGNED|UNABLE_TO_(GET|VERIFY)|^ERR_TLS|^EPROTO$|^ERR_SSL_.*(HANDSHAKE_FAILURE|PROTOCOL|VERSION|UNKNOWN_CA|UNRECOGNIZED_NAME)/;
+const NOT_SENT = /^ERR_(INVALID|UNESCAPED|BAD_OPTION)/;
+
+/**
+ * Sorts what n8n's request helper threw into an {@link Answer}. The helper wraps the error of its
+ * HTTP client, whose code is somewhere along the chain of causes.
+ */
+export function readThrown(thrown: unknown, cancelled: boolean): Answer<never> {
+	const chain = causes(thrown);
+	const codes = chain.map((error) => error.code).filter((code) => typeof code === 'string');
+	const reason = asText(chain[chain.length - 1]?.message ?? thrown);
+	const has = (test: (code: string) => boolean) => codes.some(test);
+
+	if (cancelled) return { kind: 'cancelled' };
+	if (has((code) => NOT_TRUSTED.test(code))) return { kind: 'notTrusted', reason };
+	if (has((code) => NOT_CONNECTED.includes(code)) || chain.some(wasConnecting)) {
+		return { kind: 'notConnected', reason };
+	}
+	if (has((code) => TIMED_OUT.includes(code))) return { kind: 'timedOut', reason };
+	if (codes.length > 0 && !has((code) => NOT_SENT.test(code))) {
+		return { kind: 'connectionLost', reason };
+	}
+	return { kind: 'notSent', reason };
+}
+
+/** Node.js tries each address of a host, and then throws one error with those of all attempts. */
+function wasConnecting({ syscall, errors }: Record<string, unknown>): boolean {
+	return Array.isArray(errors) && errors.length > 0
+		? errors.every((error) => isJsonObject(error) && error.syscall === 'connect')
+		: syscall === 'connect';
+}
+
+function causes(thrown: unknown): Array<Record<string, unknown>> {
+	const chain: Array<Record<string, unknown>> = [];
+	for (let error = thrown; isJsonObject(error) && chain.length < 8; error = error.cause) {
+		chain.push(error);
+	}
+	return chain;
+}

@@ -1,0 +1,205 @@
+/** What a request is for decides which answers are worth another attempt. */
+export type Purpose = 'read' | 'create' | 'createRetryingServerErrors' | 'firstPoll' | 'poll';
+
+/** For how long a request is repeated: until its deadline, or for a few attempts. */
+export type Patience = 'untilDeadline' | 'briefly';
+
+/** What a request was about, as far as it is known. */
+export interface Subject {
+	agentId?: number;
+	runId?: string;
+	/** Whether the request was to start a run, so that one may exist whatever was answered. */
+	startsRun?: boolean;
+	/** The credential's base URL, for a word on its usual form. */
+	baseUrl: string;
+}
+
+/** What is said about an answer, in plain text. */
+export interface Explanation {
+	message: string;
+	description: string;
+}
+
+interface Row {
+	/** Whether a run may exist after this answer to a create. */
+	mayHaveStarted: boolean;
+	/** The purposes for which the request is sent again; for all others the answer is final. */
+	retried: Partial<Record<Purpose, Patience>>;
+	says: Explanation | ((subject: Subject) => Explanation);
+}
+
+const TRY_AGAIN = 'Try again in a moment.';
+
+/**
+ * The kinds of answers, and all that follows from each.
+ *
+ * - A create is repeated only when the first one surely started nothing. The service has no
+ *   idempotency key, so a run started twice stays started twice.
+ * - A run is polled until the wait's deadline: transient trouble never ends the wait for a healthy run.
+ *   Before the service has shown that run even once, an address that cannot be reached or trusted, or
+ *   that answers with somebody else's page or a redirect, is more likely wrong than in trouble.
+ */
+const KINDS = {
+	/** A 2xx with the shape that was asked for, in `body`. Explained only where it should not have come. */
+	ok: { mayHaveStarted: true, retried: {}, says: foreign },
+	/** A status below 500 in JSON that the interface lists, or a 401. */
+	rejected: {
+		mayHaveStarted: false,
+		retried: {},
+		says: {
+			message: 'The service rejected the request',
+			description: 'Check the values of this node, and the agent itself at the service.',
+		},
+	},
+	/** Any other 4xx in JSON. Nobody has promised that it starts nothing. */
+	unlisted: {
+		mayHaveStarted: true,
+		retried: {},
+		says: {
+			message: 'The service rejected the request',
+			description: 'Check the values of this node, and the agent itself at the service.',
+		},
+	},
+	/** 429. */
+	rateLimited: {
+		mayHaveStarted: false,
+		retried: {
+			read: 'untilDeadline',
+			create: 'untilDeadline',
+			createRetryingServerErrors: 'untilDeadline',
+			firstPoll: 'untilDeadline',
+			poll: 'untilDeadline',
+		},
+		says: {
+			message: "The service's rate limit was exceeded for longer than the node may wait",
+			description: 'Try again later, or run fewer workflows with the same API key at a time.',
+		},
+	},
+	/** 5xx, with or without an envelope. */
+	serverError: {
+		mayHaveStarted: true,
+		retried: {
+			read: 'briefly',
+			createRetryingServerErrors: 'briefly',
+			firstPoll: 'untilDeadline',
+			poll: 'untilDeadline',
+		},
+		says: {
+			message: 'The service, or a proxy before it, could not process the request',
+			description: `${TRY_AGAIN} If it stays, contact support.`,
+		},
+	},
+	/**
+	 * What the service itself never says: a proxy's page where JSON belongs, or a 2xx of another shape
+	 * than the endpoint's.
+	 */
+	foreign: {
+		mayHaveStarted: true,
+		retried: { firstPoll: 'briefly', poll: 'untilDeadline' },
+		says: foreign,
+	},
+	/** A 3xx. Redirects are not followed, since the API key would go along. */
+	redirect: {
+		mayHaveStarted: false,
+		retried: { poll: 'untilDeadline' },
+		says: (subject: Subject) => ({
+			message: 'The address redirects to another one, which the node does not follow',
+			description: `The API key would be sent there too. Enter the final address in the credential's 'Base URL' (often only http in place of https). ${addressAdvice(subject)}`,
+		}),
+	},
+	/** No connection was made, so the service has seen nothing. */
+	notConnected: {
+		mayHaveStarted: false,
+		retried: {
+			read: 'briefly',
+			create: 'briefly',
+			createRetryingServerErrors: 'briefly',
+			firstPoll: 'briefly',
+			poll: 'untilDeadline',
+		},
+		says: {
+			message: 'No connection to the service could be made',
+			description:
+				"Check the host and port of the credential's 'Base URL', and that n8n can reach it from where it runs.",
+		},
+	},
+	/** The request may or may not have reached the service. */
+	connectionLost: {
+		mayHaveStarted: true,
+		retried: { read: 'briefly', firstPoll: 'untilDeadline', poll: 'untilDeadline' },
+		says: {
+			message: 'The connection to the service was lost before its answer was complete',
+			description: TRY_AGAIN,
+		},
+	},
+	/** The same. */
+	timedOut: {
+		mayHaveStarted: true,
+		retried: { read: 'briefly', firstPoll: 'untilDeadline', poll: 'untilDeadline' },
+		says: { message: 'The service did not answer in time', description: TRY_AGAIN },
+	},
+	/** The server's certificate was refused, so nothing was sent. */
+	notTrusted: {
+		mayHaveStarted: false,
+		retried: { poll: 'untilDeadline' },
+		says: {
+			message: "The service's certificate is not trusted",
+			description:
+				"Check 'Base URL' in the credential. If the service uses a certificate of your own organization, give n8n that authority's certificate (NODE_EXTRA_CA_CERTS).",
+		},
+	},
+	/** n8n could not send the request, for example since it cannot read the credential at this moment. */
+	notSent: {
+		mayHaveStarted: false,
+		retried: { firstPoll: 'briefly', poll: 'untilDeadline' },
+		says: {
+			message: 'n8n could not send the request',
+			description: "Check this node's credential.",
+		},
+	},
+	/** The credential is gone, or belongs to another address than the one that the node began with. */
+	credentialChanged: {
+		mayHaveStarted: false,
+		retried: {},
+		says: {
+			message: "This node's credential was removed or changed while the node was at work",
+			description: 'The runs stay at the service and address that they were started at.',
+		},
+	},
+	/** The execution was cancelled while the request was under way. */
+	cancelled: {
+		mayHaveStarted: true,
+		retried: {},
+		says: {
+			message: 'The execution was canceled during a request to the service',
+			description: 'Nothing more was sent.',
+		},
+	},
+	/** The request was given up before it was sent, or it only read. */
+	aborted: {
+		mayHaveStarted: false,
+		retried: {},
+		says: {
+			message: 'The node ended before this request was sent',
+			description: 'Nothing was started.',
+		},
+	},
+} as const satisfies Record<string, Row>;
+
+export type AnswerKind = keyof typeof KINDS;
+
+/** What follows from each kind of answer. */
+export const answerKinds: Record<AnswerKind, Row> = KINDS;
+
+function foreign(subject: Subject): Explanation {
+	return {
+		message: 'The answer did not come from the agent invocation service',
+		description: addressAdvice(subject),
+	};
+}
+
+function addressAdvice({ baseUrl }: Subject): string {
+	return baseUrl.endsWith('/api/v1')
+		? "Check 'Base URL' in the credential, and whether a proxy stands between n8n and the service."
+		: "The credential's 'Base URL' usually ends in /api/v1, and this one does not.";
+}

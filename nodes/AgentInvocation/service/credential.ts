@@ -1,0 +1,67 @@
+import { fail, succeed, type Result } from '../result';
+
+/** A credential of the type `agentInvocationApi` that may be used. */
+export interface ServiceCredential {
+	/** Without a slash at its end. */
+	baseUrl: string;
+	apiKey: string;
+}
+
+/**
+ * Checks a credential before anything is sent with it: an address with a user, a query or a fragment
+ * would take the API key, or the path, somewhere else than its reader thinks.
+ */
+export function checkCredential(data: Record<string, unknown>): Result<ServiceCredential> {
+	const baseUrl = typeof data.baseUrl === 'string' ? data.baseUrl.trim() : '';
+	const apiKey = typeof data.apiKey === 'string' ? data.apiKey.trim() : '';
+	const wrongAddress = wrongBaseUrl(baseUrl);
+	if (wrongAddress !== undefined) {
+		return fail({
+			message: wrongAddress,
+			description:
+				"Open this node's credential and correct it. A base URL looks like https://agents.example.com/api/v1.",
+		});
+	}
+	const wrongKey = wrongApiKey(apiKey);
+	if (wrongKey !== undefined) {
+		return fail({
+			message: wrongKey,
+			description:
+				"Open this node's credential and paste the key again, as the service showed it to the admin who created it.",
+		});
+	}
+	return succeed({ baseUrl: baseUrl.replace(/\/+$/, ''), apiKey });
+}
+
+function wrongBaseUrl(baseUrl: string): string | undefined {
+	if (baseUrl === '') return "'Base URL' in the credential is empty";
+	if (!/^https?:\/\//i.test(baseUrl)) {
+		return "'Base URL' in the credential must start with https:// or http://";
+	}
+	const url = parseUrl(baseUrl);
+	if (!url) return "'Base URL' in the credential is not a web address";
+	if (url.username || url.password) {
+		return "'Base URL' in the credential must not carry a user name or password";
+	}
+	if (baseUrl.includes('?')) return "'Base URL' in the credential must not carry a query (?)";
+	if (baseUrl.includes('#')) return "'Base URL' in the credential must not carry a fragment (#)";
+	return undefined;
+}
+
+function parseUrl(text: string): URL | undefined {
+	try {
+		return new URL(text);
+	} catch {
+		return undefined;
+	}
+}
+
+function wrongApiKey(apiKey: string): string | undefined {
+	if (apiKey === '') return "'API Key' in the credential is empty";
+	if (/[\r\n]/.test(apiKey)) return "'API Key' in the credential contains a line break";
+	// What HTTP allows in a header's value without quoting (RFC 9110, section 5.5).
+	if (!/^[\x21-\x7e]+$/.test(apiKey)) {
+		return "'API Key' in the credential contains a space or a character that no key has";
+	}
+	return undefined;
+}

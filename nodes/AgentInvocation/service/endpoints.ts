@@ -1,0 +1,66 @@
+import type { IDataObject } from 'n8n-workflow';
+
+import {
+	isAgentPage,
+	isCreatedRun,
+	isRun,
+	type AgentPage,
+	type ParameterBinding,
+	type Run,
+} from './types';
+
+/** One request of the service's interface (`sandbox/openapi.yaml`), and the shape of its 2xx answer. */
+export interface ServiceRequest<T> {
+	method: 'GET' | 'POST';
+	/** Below the base URL. */
+	path: string;
+	query?: IDataObject;
+	body?: IDataObject;
+	/** Whether a run may exist once it is sent, so that its answer is waited for in any case. */
+	startsRun?: boolean;
+	/** How long it may take, in ms; the usual time of its method when absent. */
+	timeoutMs?: number;
+	hasShape(body: unknown): body is T;
+}
+
+/** `limit` is from 1 to 100 and always sent, since its default is not documented. */
+export function listAgents(limit: number, offset: number): ServiceRequest<AgentPage> {
+	return { method: 'GET', path: '/agents', query: { limit, offset }, hasShape: isAgentPage };
+}
+
+/** Starts a run, which the answer names. */
+export function createRun(
+	agentId: number,
+	bindings: ParameterBinding[],
+): ServiceRequest<{ run_id: string | number }> {
+	return { ...runCreation(agentId, bindings), startsRun: true, hasShape: isCreatedRun };
+}
+
+/** With `dry_run` nothing is started, and the answer's shape is not documented. */
+export function dryRun(agentId: number, bindings: ParameterBinding[]): ServiceRequest<unknown> {
+	return {
+		...runCreation(agentId, bindings),
+		query: { dry_run: true },
+		hasShape: (body: unknown): body is unknown => body !== undefined,
+	};
+}
+
+/** The status of a run, and its result once it has finished. */
+export function getRun(agentId: number, runId: string): ServiceRequest<Run> {
+	return {
+		method: 'GET',
+		path: `/agents/${agentId}/runs/${encodeURIComponent(runId)}`,
+		hasShape: isRun,
+	};
+}
+
+function runCreation(agentId: number, bindings: ParameterBinding[]) {
+	return {
+		method: 'POST' as const,
+		path: `/agents/${agentId}/runs`,
+		// null and not left out: the body is required, and n8n drops an empty object.
+		body: {
+			parameter_bindings: bindings.length > 0 ? bindings.map((binding) => ({ ...binding })) : null,
+		},
+	};
+}

@@ -1,0 +1,56 @@
+import type { Answer } from './answer';
+import { answerKinds, type Purpose } from './answerKinds';
+
+/** For how long a request that no wait's time limit bounds may be repeated, in ms. */
+export const READ_PATIENCE_MS = 300_000;
+
+/** The same for a request that a person waits for in the editor, in ms. */
+export const EDITOR_PATIENCE_MS = 10_000;
+
+/** How many times a request is sent in all where patience is brief. */
+const BRIEF_ATTEMPTS = 5;
+
+/** The first and the longest pause between attempts, in ms. */
+export const backoffRange = { first: 500, longest: 60_000 };
+
+/**
+ * Whether the request that got this answer is to be sent again, by the table in `answerKinds.ts`.
+ *
+ * @param attempts how many times it has been sent
+ */
+export function isRetried({ kind }: Answer, purpose: Purpose, attempts: number): boolean {
+	const patience = answerKinds[kind].retried[purpose];
+	return patience === 'untilDeadline' || (patience === 'briefly' && attempts < BRIEF_ATTEMPTS);
+}
+
+/**
+ * How long to wait before the next attempt: as long as `Retry-After` asks, else a time that doubles with
+ * each attempt, jittered so that many executions do not come back in step.
+ *
+ * @param dateMs the present date, in ms
+ * @param random a number from 0 to 1
+ * @returns ms
+ */
+export function backoffMs(
+	answer: Answer,
+	attempts: number,
+	dateMs: number,
+	random: number,
+): number {
+	const asked = retryAfterMs(answer, dateMs);
+	if (asked > 0) return asked;
+	const full = Math.min(backoffRange.first * 2 ** (attempts - 1), backoffRange.longest);
+	return full * (0.75 + random / 2);
+}
+
+/**
+ * For how long an answer asks to be left alone: `Retry-After` in seconds or as a date (RFC 9110, section
+ * 10.2.3).
+ *
+ * @returns ms; 0 when it asks for nothing
+ */
+export function retryAfterMs({ retryAfter }: Answer, dateMs: number): number {
+	if (retryAfter === undefined) return 0;
+	if (/^\d+$/.test(retryAfter.trim())) return Number(retryAfter) * 1_000;
+	return Math.max(0, Date.parse(retryAfter) - dateMs) || 0;
+}

@@ -1,0 +1,80 @@
+import { orAborted, type Clock } from '../clock';
+import type { Answer } from './answer';
+import type { Purpose } from './answerKinds';
+import type { ServiceRequest } from './endpoints';
+import { backoffMs, isRetried } from './retryPolicy';
+import type { Service } from './service';
+
+/** For how long, and by which clock, a request may be sent. */
+export interface Patience {
+	clock: Clock;
+	/** By `clock.now()`; Infinity for no limit. */
+	deadline: number;
+	/** Whether a request that still waits for its turn at the deadline is sent then, come what may. */
+	sendsAtDeadline?: boolean;
+	/** Ends the patience: nothing more is sent, and the answer to a request that reads is not waited for. */
+	signal?: AbortSignal;
+}
+
+/**
+ * Sends a request once, when its turn has come.
+ *
+ * The answer to a create that is under way is waited for whatever the signal says: it holds the ID of
+ * a run. (When the execution itself is cancelled, n8n's request helper ends the request.)
+ *
+ * @returns the answer; `aborted` when the signal came first, `rateLimited` when its turn comes too late
+ */
+export async function sendOnce<T>(
+	service: Service,
+	request: ServiceRequest<T>,
+	{ clock, deadline, sendsAtDeadline = false, signal }: Patience,
+): Promise<Answer<T>> {
+	const { limiter } = service;
+	const { startsRun = false } = request;
+	const verdict = await limiter.admit({
+		owner: service,
+		priority: startsRun ? 'create' : 'poll',
+		deadline,
+		sendsAtDeadline,
+		...(signal && { signal }),
+	});
+	if (verdict === 'aborted') return { kind: 'aborted' };
+	if (verdict === 'late') return limiter.refusal;
+
+	const sentAt = clock.now();
+	const answer = await orAborted(service.send(request), startsRun ? undefined : signal);
+	if (answer === undefined) return { kind: 'aborted' };
+	limiter.learn(answer, sentAt);
+	return answer;
+}
+
+/**
+ * Sends a request again for as long as its purpose allows (`answerKinds.ts`). It ends as soon as the next
+ * attempt would come after the deadline.
+ *
+ * @returns the last answer; its kind is `aborted` when the signal came first
+ */
+export async function sendWithRetry<T>(
+	service: Service,
+	request: ServiceRequest<T>,
+	purpose: Purpose,
+	patience: Patience,
+): Promise<Answer<T>> {
+	const { clock, deadline, signal } = patience;
+	for (let attempts = 1; ; attempts++) {
+		const answer = await sendOnce(service, request, patience);
+		const left = deadline - clock.now();
+		if (answer.kind === 'aborted' || left <= 0 || !isRetried(answer, purpose, attempts)) {
+			return answer;
+		}
+		// A rate limit holds up every request, so the limiter waits it out.
+		if (answer.kind === 'rateLimited') {
+			if (service.limiter.pausedUntil > deadline) return answer;
+			continue;
+		}
+		const pause = backoffMs(answer, attempts, clock.date(), Math.random());
+		if (pause > left) return answer;
+		await clock.sleep(pause, signal);
+		if (signal?.aborted) return { kind: 'aborted' };
+	}
+}

@@ -1,0 +1,156 @@
+import { createHash } from 'node:crypto';
+
+import type { IExecuteFunctions, ILoadOptionsFunctions } from 'n8n-workflow';
+
+import { systemClock } from '../clock';
+import { asError, fail, succeed, type Failure, type Result } from '../result';
+import { readResponse, readThrown, type Answer, type RawResponse } from './answer';
+import { checkCredential, type ServiceCredential } from './credential';
+import type { ServiceRequest } from './endpoints';
+import { failWith } from './explainAnswer';
+import { RateLimiter } from './rateLimiter';
+import { shareByKey } from './shared';
+
+/** The name of the credential type, as workflows store it. */
+export const CREDENTIAL_TYPE = 'agentInvocationApi';
+
+/**
+ * How long a request may take, in ms. A create has longer, since giving it up leaves a run behind; a poll
+ * between long delays less, since the next one will tell.
+ */
+export const requestTimeouts = { GET: 30_000, POST: 120_000, shortPoll: 10_000 };
+
+const limiters = shareByKey(systemClock, () => new RateLimiter(systemClock));
+
+/** The service behind one credential. */
+export interface Service {
+	/** From the credential, without a slash at its end. */
+	readonly baseUrl: string;
+	/** Where every request waits for its turn; all that use one API key share it. */
+	readonly limiter: RateLimiter;
+	/** Sends a request once. Never throws: what became of it is in the answer. */
+	send<T>(request: ServiceRequest<T>): Promise<Answer<T>>;
+}
+
+type Context = IExecuteFunctions | ILoadOptionsFunctions;
+
+/**
+ * Opens the service with the node's credential. Requests go through n8n's own helper, which brings
+ * proxies and certificates and adds the API key; the key itself never leaves this file.
+ *
+ * @param cancel aborted when the execution is cancelled
+ * @param known the base URL at which the node has started runs before. Another one is a failure; a
+ *   credential that cannot be read at the moment is none, since every request reads it anew.
+ */
+export async function openService(
+	context: Context,
+	{ cancel, known }: { cancel?: AbortSignal | undefined; known?: string | undefined } = {},
+): Promise<Result<Service>> {
+	const read = await readCredential(context);
+	const mayBeReadLater = known !== undefined && read.is === 'unreadable';
+	if (read.is !== 'readable' && !mayBeReadLater) return fail(read.failure);
+	const baseUrl = known ?? (read.is === 'readable' ? read.credential.baseUrl : '');
+	let limiterKey = '';
+	const use = (credential: ServiceCredential): Answer<never> | undefined => {
+		if (credential.baseUrl !== baseUrl) {
+			return { kind: 'credentialChanged', reason: "The credential's Base URL is another one now" };
+		}
+		limiterKey = hashOf(baseUrl, credential.apiKey);
+		return undefined;
+	};
+	const changed = read.is === 'readable' && use(read.credential);
+	if (changed) return failWith(changed, { baseUrl });
+
+	async function send<T>(request: ServiceRequest<T>): Promise<Answer<T>> {
+		// n8n's helper reads the key anew for each request. One that belongs elsewhere stays there.
+		const current = await readCredential(context);
+		if (current.is !== 'readable') {
+			const { message, cause } = current.failure;
+			const kind = current.is === 'gone' ? 'credentialChanged' : 'notSent';
+			return { kind, reason: cause?.message ?? message };
+		}
+		const refused = use(current.credential);
+		if (refused) return refused;
+		const { apiKey } = current.credential;
+		try {
+			const response = (await context.helpers.httpRequestWithAuthentication.call(
+				context,
+				CREDENTIAL_TYPE,
+				{
+					method: request.method,
+					url: `${baseUrl}${request.path}`,
+					...(request.query && { qs: request.query }),
+					...(request.body && { body: request.body }),
+					json: true,
+					// As text, so that a page in place of JSON is told apart from JSON.
+					encoding: 'text',
+					returnFullResponse: true,
+					ignoreHttpStatusErrors: true,
+					// n8n's helper sends the API key along to wherever a redirect points.
+					disableFollowRedirect: true,
+					timeout: request.timeoutMs ?? requestTimeouts[request.method],
+				},
+			)) as RawResponse;
+			return withoutKey(readResponse(response, request.hasShape), apiKey);
+		} catch (error) {
+			return withoutKey(readThrown(error, cancel?.aborted ?? false), apiKey);
+		}
+	}
+
+	return succeed({
+		baseUrl,
+		send,
+		get limiter() {
+			return limiters(limiterKey);
+		},
+	});
+}
+
+type CredentialRead =
+	| { is: 'readable'; credential: ServiceCredential }
+	/** `gone` for good, or `unreadable` at the moment: a secret store may be away. */
+	| { is: 'gone' | 'unreadable'; failure: Failure };
+
+async function readCredential(context: Context): Promise<CredentialRead> {
+	try {
+		const checked = checkCredential(await context.getCredentials(CREDENTIAL_TYPE));
+		return checked.ok
+			? { is: 'readable', credential: checked.value }
+			: { is: 'unreadable', failure: checked.failure };
+	} catch (thrown) {
+		const cause = asError(thrown);
+		return {
+			// docs/n8n.md, Credentials
+			is: /does not exist|does not have any credentials/.test(cause.message)
+				? 'gone'
+				: 'unreadable',
+			failure: {
+				message: 'The credential of this node cannot be used',
+				description: `Choose or create one under 'Credential to connect with'. n8n says: ${cause.message}`,
+				details: {},
+				cause,
+			},
+		};
+	}
+}
+
+function hashOf(...texts: string[]): string {
+	return createHash('sha256').update(JSON.stringify(texts)).digest('base64');
+}
+
+/** A service or a proxy may quote the key in what it says, and what it says is shown and stored. */
+function withoutKey<T>(answer: Answer<T>, apiKey: string): Answer<T> {
+	const clean = (text: string) => text.split(apiKey).join('(API key)');
+	return {
+		...answer,
+		...(answer.serviceError && {
+			serviceError: {
+				...answer.serviceError,
+				code: clean(answer.serviceError.code),
+				message: clean(answer.serviceError.message),
+			},
+		}),
+		...(answer.requestId !== undefined && { requestId: clean(answer.requestId) }),
+		...(answer.reason !== undefined && { reason: clean(answer.reason) }),
+	};
+}

@@ -1,0 +1,101 @@
+// The service's resources, as `sandbox/openapi.yaml` describes them.
+
+/** A parameter that an agent accepts. */
+export interface AgentParameter {
+	name: string;
+	required?: boolean;
+	description?: string | null;
+}
+
+/** A published agent of the organization that owns the API key. */
+export interface Agent {
+	id: number;
+	name: string;
+	description?: string | null;
+	parameters?: AgentParameter[] | null;
+}
+
+/** The value given to one parameter of a run. */
+export interface ParameterBinding {
+	name: string;
+	value: string;
+}
+
+/** A run as the status endpoint gives it, or as its creation does (then with `run_id` and `status` alone). */
+export interface Run {
+	run_id: string;
+	status: string;
+	created_at?: string;
+	completed_at?: string | null;
+	output?: string;
+	/** A text as documented; any JSON is shown. */
+	error?: unknown;
+	[field: string]: unknown;
+}
+
+/** One page of the agents' list. */
+export interface AgentPage {
+	agents: Agent[];
+	pagination?: { total?: unknown };
+}
+
+/** What an error envelope says. */
+export interface ServiceError {
+	code: string;
+	message: string;
+	requestId?: string;
+}
+
+type JsonObject = Record<string, unknown>;
+
+export function isJsonObject(value: unknown): value is JsonObject {
+	return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+export function isAgentPage(value: unknown): value is AgentPage {
+	return isJsonObject(value) && Array.isArray(value.agents) && value.agents.every(isJsonObject);
+}
+
+export function isRun(value: unknown): value is Run {
+	return isJsonObject(value) && typeof value.status === 'string';
+}
+
+/** A created run in whatever form: the ID is what matters, since without it the run is lost. */
+export function isCreatedRun(value: unknown): value is { run_id: string | number } {
+	if (!isJsonObject(value)) return false;
+	const { run_id: id } = value;
+	return typeof id === 'number' || (typeof id === 'string' && id.trim() !== '');
+}
+
+/**
+ * Whether a text can be used as a run ID. The service documents a UUID; any other text that is one plain
+ * segment of a path is taken too, and escaped.
+ */
+export function isRunId(text: string): boolean {
+	return /^(?!\.{1,2}$)[^\s/\\?#%\p{Cc}]{1,200}$/u.test(text);
+}
+
+/** Takes the error envelope from a body; undefined when the body is none. */
+export function readServiceError(body: unknown): ServiceError | undefined {
+	if (!isJsonObject(body) || !isJsonObject(body.error)) return undefined;
+	const { code, message, request_id: requestId } = body.error;
+	if (typeof code !== 'string' && typeof message !== 'string') return undefined;
+	return {
+		code: typeof code === 'string' ? code : '',
+		message: typeof message === 'string' ? message : '',
+		...(typeof requestId === 'string' && { requestId }),
+	};
+}
+
+const FINISHED = ['succeeded', 'failed', 'cancelled'];
+const UNFINISHED = ['pending', 'running'];
+
+/**
+ * Whether a run has come to its end. A status that the interface document does not know is
+ * unfinished for as long as `completed_at` is not set.
+ */
+export function isFinished(run: Run): boolean {
+	if (FINISHED.includes(run.status)) return true;
+	if (UNFINISHED.includes(run.status)) return false;
+	return typeof run.completed_at === 'string';
+}

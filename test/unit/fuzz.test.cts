@@ -1,0 +1,177 @@
+import fc from 'fast-check';
+import {
+	NodeApiError,
+	NodeOperationError,
+	type IDataObject,
+	type IExecuteFunctions,
+} from 'n8n-workflow';
+
+import { readResponse, readThrown } from '../../nodes/AgentInvocation/service/answer.ts';
+import { checkCredential } from '../../nodes/AgentInvocation/service/credential.ts';
+import { succeed, type Result } from '../../nodes/AgentInvocation/result.ts';
+import { failWith } from '../../nodes/AgentInvocation/service/explainAnswer.ts';
+import { readAgentId, readRunId } from '../../nodes/AgentInvocation/resources/ids.ts';
+import {
+	isAgentPage,
+	isCreatedRun,
+	isRun,
+	type ParameterBinding,
+} from '../../nodes/AgentInvocation/service/types.ts';
+import { toNodeError } from '../../nodes/AgentInvocation/output/nodeError.ts';
+import { readBindings } from '../../nodes/AgentInvocation/resources/run/parameters.ts';
+import { resultOf } from '../../nodes/AgentInvocation/runs/runResult.ts';
+import { readWaitOptions } from '../../nodes/AgentInvocation/runs/waitOptions.ts';
+
+const EACH = 5_000;
+const subject = { agentId: 1, runId: 'run', startsRun: true, baseUrl: 'https://service/api/v1' };
+
+/** A node with these parameters. */
+function contextOf(parameters: Record<string, unknown>, json: object = {}): IExecuteFunctions {
+	const node = { id: '1', name: 'Node', type: 'agentInvocation', typeVersion: 1 };
+	const get = (path: string, fallback: unknown) =>
+		path
+			.split('.')
+			.reduce<unknown>(
+				(value, key) => (value as Record<string, unknown> | null | undefined)?.[key],
+				parameters,
+			) ?? fallback;
+	return {
+		getNode: () => node,
+		getInputData: () => [{ json }],
+		getNodeParameter: (name: string, _item: number, fallback: unknown) => get(name, fallback),
+	} as unknown as IExecuteFunctions;
+}
+
+/** A failure has words for the user, and becomes one of n8n's errors that has them too. */
+function expectN8nError(result: Result<unknown>): void {
+	if (result.ok) return;
+	const error = toNodeError(contextOf({}), result.failure, 0);
+	expect([NodeApiError, NodeOperationError]).toContain(error.constructor);
+	expect(error.message).toBe(result.failure.message);
+	expect(error.message.length).toBeGreaterThan(0);
+}
+
+// Among what is made are names and shapes that the service's answers have.
+const key = fc.oneof(
+	fc.constantFrom('agents', 'error', 'code', 'message', 'run_id', 'status', 'output', '__proto__'),
+	fc.string(),
+);
+const json: fc.Arbitrary<unknown> = fc.letrec((tie) => ({
+	value: fc.oneof(
+		{ maxDepth: 4 },
+		fc.oneof(fc.string({ unit: 'binary' }), fc.double(), fc.boolean(), fc.constant(null)),
+		fc.constantFrom('succeeded', 'failed', 'running', 'constructor', 'ETIMEDOUT'),
+		fc.array(tie('value'), { maxLength: 4 }),
+		fc.array(fc.tuple(key, tie('value')), { maxLength: 5 }).map(Object.fromEntries),
+	),
+})).value;
+const body = fc.oneof(
+	json,
+	json.map((value) => JSON.stringify(value)),
+	fc.string({ unit: 'binary' }),
+);
+
+test('whatever the service answers, it becomes an answer, and an error in our words', () => {
+	fc.assert(
+		fc.property(
+			fc.integer({ min: 100, max: 599 }),
+			fc.dictionary(fc.constantFrom('retry-after', 'x-request-id'), json),
+			body,
+			fc.constantFrom<(body: unknown) => boolean>(isAgentPage, isRun, isCreatedRun),
+			(statusCode, headers, given, hasShape) => {
+				const answer = readResponse({ statusCode, headers, body: given }, hasShape as typeof isRun);
+				if (answer.kind !== 'ok') {
+					expectN8nError(failWith(answer, subject));
+				}
+			},
+		),
+		{ numRuns: EACH },
+	);
+});
+
+test('whatever is thrown, it becomes an answer, and an error in our words', () => {
+	fc.assert(
+		fc.property(
+			fc.anything({ withNullPrototype: true, withBigInt: true, withDate: true }),
+			fc.boolean(),
+			(thrown, cancelled) => {
+				const answer = readThrown(thrown, cancelled);
+				expectN8nError(failWith(answer, subject));
+			},
+		),
+		{ numRuns: EACH },
+	);
+});
+
+test('whatever a run is like, it becomes output or an error in our words', () => {
+	const options = fc.record({
+		timeoutMs: fc.constant(0),
+		pollIntervalMs: fc.constant(0),
+		onUnsuccessfulRun: fc.constantFrom('error' as const, 'output' as const),
+		onTimeout: fc.constant('error' as const),
+		outputFormat: fc.constantFrom('text' as const, 'json' as const),
+		whereToWait: fc.constant('auto' as const),
+	});
+	const run = fc.tuple(json, fc.string()).map(([value, status]) => ({
+		...(value as object),
+		status,
+		run_id: 'run',
+	}));
+	fc.assert(
+		fc.property(run, options, (given, chosen) => {
+			const step = resultOf(given, { agentId: 1, runId: 'run' }, chosen);
+			expect(['done', 'failed']).toContain(step.is);
+			expectN8nError(step.is === 'failed' ? { ok: false, ...step } : succeed(step));
+		}),
+		{ numRuns: EACH },
+	);
+});
+
+test('whatever is given for parameters, it becomes bindings of text with names once, or an error', () => {
+	const pair = fc.oneof(json, fc.record({ name: fc.oneof(key, json), value: json }));
+	const given = fc.oneof(
+		fc.record({ specifyParameters: fc.constant('json'), parametersJson: body }),
+		fc.record({
+			specifyParameters: fc.constant('keypair'),
+			parameterPairs: fc.oneof(json, fc.record({ values: fc.oneof(json, fc.array(pair)) })),
+		}),
+		fc.record({
+			specifyParameters: fc.constant('fields'),
+			parameters: fc.record({
+				mappingMode: fc.constantFrom('defineBelow', 'autoMapInputData'),
+				value: fc.oneof(fc.constant(null), fc.dictionary(key, json)),
+				schema: fc.array(fc.record({ id: key, required: fc.boolean() })),
+			}),
+		}),
+	);
+	fc.assert(
+		fc.property(given, fc.dictionary(key, json), (parameters, item) => {
+			const bindings: Result<ParameterBinding[]> = readBindings(contextOf(parameters, item), 0);
+			expectN8nError(bindings);
+			if (!bindings.ok) return;
+			const names = bindings.value.map(({ name }) => name);
+			expect(new Set(names).size).toBe(names.length);
+			for (const { name, value } of bindings.value) {
+				expect([typeof name, typeof value]).toEqual(['string', 'string']);
+			}
+		}),
+		{ numRuns: EACH },
+	);
+});
+
+test('whatever is given for an ID, an option or a credential, it is read or refused in our words', () => {
+	fc.assert(
+		fc.property(
+			fc.anything({ withNullPrototype: true, withBigInt: true, withDate: true }),
+			json,
+			(value, option) => {
+				expectN8nError(readAgentId(value));
+				expectN8nError(readRunId(value));
+				expectN8nError(checkCredential({ baseUrl: value, apiKey: option }));
+				const options = { timeout: option, pollInterval: option, onTimeout: option };
+				expectN8nError(readWaitOptions(options as IDataObject));
+			},
+		),
+		{ numRuns: EACH },
+	);
+});

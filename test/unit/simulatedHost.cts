@@ -1,0 +1,145 @@
+import type {
+	EngineRequest,
+	IDataObject,
+	IExecuteFunctions,
+	INode,
+	INodeExecutionData,
+	NodeExecutionHint,
+} from 'n8n-workflow';
+
+import { AgentInvocation } from '../../nodes/AgentInvocation/AgentInvocation.node.ts';
+import { settle } from './virtualTime.cts';
+import type { SimulatedService } from './simulatedService.cts';
+
+let hosts = 0;
+
+/** What is executed. */
+export interface Simulation {
+	service: SimulatedService;
+	/** How many items there are; each starts a run with its number as the parameter `item`. */
+	count: number;
+	options?: IDataObject;
+	node?: Partial<INode>;
+	parameters?: IDataObject;
+	settings?: IDataObject;
+	/** Whether the host lets nodes ask the engine; true when absent. */
+	parks?: boolean;
+	/** How late n8n resumes, in ms. */
+	resumesLateMs?: number;
+}
+
+/** A rest that the node asked for. */
+export interface SeenRest {
+	/** From the request to the date that it named, in ms; null for a checkpoint. */
+	forMs: number | null;
+	/** What n8n stores of the node's memory. */
+	memory: IDataObject;
+}
+
+/**
+ * n8n on virtual time, as far as the node sees it: it stores the node's context as JSON at every rest, and
+ * runs the node again on the date that it named. What the engine really does is tested in real hosts.
+ */
+export class SimulatedHost {
+	/** What n8n stores with the execution. */
+	context: IDataObject = {};
+
+	readonly rests: SeenRest[] = [];
+
+	readonly hints: string[] = [];
+
+	executionId = '1';
+
+	/** A key of its own, so that executions of other tests share nothing with this one. */
+	readonly apiKey = `key-${++hosts}`;
+
+	credential: () => Promise<IDataObject> = () =>
+		Promise.resolve({
+			baseUrl: `https://agents-${this.apiKey}.example.com/api/v1`,
+			apiKey: this.apiKey,
+		});
+
+	mode = 'trigger';
+
+	cancelling = new AbortController();
+
+	constructor(readonly simulation: Simulation) {}
+
+	/** Runs the node to its end, through all rests, while jest's fake clock turns. */
+	async execute(): Promise<INodeExecutionData[]> {
+		return await settle(this.run());
+	}
+
+	/** Runs the node until its end. */
+	async run(): Promise<INodeExecutionData[]> {
+		for (;;) {
+			const output = await this.runOnce();
+			if (!('actions' in output)) return output[0] ?? [];
+			await this.rest(output);
+		}
+	}
+
+	/** Runs the node until its end or its next rest, whose date is then passed. */
+	async runOnce(): Promise<INodeExecutionData[][] | EngineRequest> {
+		const response =
+			this.simulation.parks === false ? undefined : { actionResponses: [], metadata: {} };
+		const output = await new AgentInvocation().execute.call(this.functions(), response);
+		return output as INodeExecutionData[][] | EngineRequest;
+	}
+
+	/** Passes a rest as n8n does: all that outlives it is JSON. */
+	async rest({ actions }: EngineRequest): Promise<void> {
+		const input = actions[0]?.input.agentInvocationRest as { until: number | null };
+		const forMs = input.until === null ? null : input.until - Date.now();
+		this.context = JSON.parse(JSON.stringify(this.context)) as IDataObject;
+		this.rests.push({ forMs, memory: structuredClone(this.context) });
+		if (forMs === null) return;
+		const late = this.simulation.resumesLateMs ?? 0;
+		await new Promise((resolve) => setTimeout(resolve, Math.max(0, forMs + late)));
+	}
+
+	private functions(): IExecuteFunctions {
+		const { count, options = {}, node, parameters = {}, settings, service } = this.simulation;
+		const fields: IDataObject = {
+			resource: 'run',
+			operation: 'create',
+			agentId: 1,
+			specifyParameters: 'json',
+			options,
+			...parameters,
+		};
+		const ourNode = { name: 'Run', type: 'agentInvocation', ...node } as INode;
+		const items = Array.from({ length: count }, (_, item) => ({ json: { item } }));
+		const functions = {
+			getNode: () => ourNode,
+			getMode: () => this.mode,
+			getContext: () => this.context,
+			getExecutionId: () => this.executionId,
+			getInputData: () => items,
+			getWorkflowDataProxy: () => ({ $runIndex: 0 }),
+			getWorkflowSettings: () => ({
+				executionOrder: 'v1',
+				saveExecutionProgress: false,
+				...settings,
+			}),
+			getExecutionContext: () => undefined,
+			getExecutionCancelSignal: () => this.cancelling.signal,
+			getParentNodes: () => [],
+			getChildNodes: () => [],
+			getExecuteData: () => ({
+				node: ourNode,
+				source: { main: [{ previousNode: 'Source' }] },
+				data: { main: [items] },
+			}),
+			continueOnFail: () => ourNode.onError?.startsWith('continue') ?? false,
+			addExecutionHints: (hint: NodeExecutionHint) => this.hints.push(hint.message),
+			getCredentials: () => this.credential(),
+			getNodeParameter: (name: string, index: number, fallback: unknown) =>
+				name === 'parametersJson' ? JSON.stringify({ item: index }) : (fields[name] ?? fallback),
+			helpers: {
+				httpRequestWithAuthentication: (_type: string, request: never) => service.request(request),
+			},
+		};
+		return functions as unknown as IExecuteFunctions;
+	}
+}

@@ -1,0 +1,134 @@
+import type { IHttpRequestOptions } from 'n8n-workflow';
+
+/** What a run of the simulated service is to do; an agent's parameter `item` chooses it. */
+export interface SimulatedRun {
+	durationMs: number;
+	status?: 'succeeded' | 'failed' | 'cancelled';
+}
+
+/** A response in place of the service's own. */
+export interface SimulatedResponse {
+	statusCode: number;
+	headers?: Record<string, string>;
+	body?: string;
+}
+
+/** How the service behaves. All times are in ms of the virtual clock. */
+export interface Behaviour {
+	runOf(item: number): SimulatedRun;
+	/** How long it takes to answer. */
+	latencyMs?: number;
+	/** Requests that it carries in each window; all when absent. */
+	limit?: number;
+	windowMs?: number;
+	/** Whether a refusal says how long the rest of the window takes, in whole seconds. */
+	saysRetryAfter?: boolean;
+	/** A response, or a thrown error, in place of its own; undefined for its own. */
+	trouble?(request: SeenRequest): SimulatedResponse | Error | undefined;
+}
+
+export interface SeenRequest {
+	/** From 0. */
+	number: number;
+	isCreate: boolean;
+	/** On the virtual clock. */
+	at: number;
+	/** How long it may take. */
+	timeoutMs: number;
+	refused: boolean;
+}
+
+interface CreatedRun {
+	item: number;
+	at: number;
+	date: number;
+}
+
+/** The service on virtual time, as n8n's request helper shows it. */
+export class SimulatedService {
+	readonly created: CreatedRun[] = [];
+
+	readonly requests: SeenRequest[] = [];
+
+	private window = -1;
+
+	private inWindow = 0;
+
+	constructor(private readonly behaviour: Behaviour) {}
+
+	/** What n8n's request helper does with a request. */
+	async request({ method, url, body, timeout = 0 }: IHttpRequestOptions) {
+		const { latencyMs = 0 } = this.behaviour;
+		const isCreate = method === 'POST';
+		const seen = {
+			number: this.requests.length,
+			isCreate,
+			at: performance.now(),
+			timeoutMs: timeout,
+			refused: false,
+		};
+		this.requests.push(seen);
+		const response = this.refuse(seen) ?? this.behaviour.trouble?.(seen);
+		const answer = response ?? (isCreate ? this.create(body) : this.show(url));
+		if (latencyMs > 0) await new Promise((resolve) => setTimeout(resolve, latencyMs));
+		if (answer instanceof Error) throw answer;
+		return { headers: {}, body: '', ...answer };
+	}
+
+	/** When the polls were sent, in ms after the creation of the first run. */
+	get polledAt(): number[] {
+		const from = this.created[0]?.at ?? 0;
+		return this.requests.filter(({ isCreate }) => !isCreate).map(({ at }) => at - from);
+	}
+
+	private refuse(seen: SeenRequest): SimulatedResponse | undefined {
+		const { limit = Infinity, windowMs = 1_000, saysRetryAfter = false } = this.behaviour;
+		const now = performance.now();
+		const window = Math.floor(now / windowMs);
+		if (window !== this.window) [this.window, this.inWindow] = [window, 0];
+		if (++this.inWindow <= limit) return undefined;
+		seen.refused = true;
+		const left = Math.ceil(((window + 1) * windowMs - now) / 1_000);
+		return { statusCode: 429, headers: saysRetryAfter ? { 'retry-after': String(left) } : {} };
+	}
+
+	private create(body: unknown): SimulatedResponse {
+		const [binding] = (body as { parameter_bindings: Array<{ value: string }> }).parameter_bindings;
+		const run = { item: Number(binding?.value), at: performance.now(), date: Date.now() };
+		this.created.push(run);
+		return json(202, { run_id: runIdOf(this.created.length - 1), status: 'pending' });
+	}
+
+	private show(url: string): SimulatedResponse {
+		const runId = url.split('/').at(-1) ?? '';
+		const run = this.created[Number(runId.slice(-12))];
+		if (!run) return json(404, { error: { code: 'run_not_found', message: '', request_id: 'r' } });
+		const { durationMs, status = 'succeeded' } = this.behaviour.runOf(run.item);
+		const isOver = performance.now() - run.at >= durationMs;
+		return json(200, {
+			run_id: runId,
+			status: isOver ? status : 'running',
+			created_at: new Date(run.date).toISOString(),
+			completed_at: isOver ? new Date(run.date + durationMs).toISOString() : null,
+			...(isOver && status === 'succeeded' && { output: String(run.item) }),
+			...(isOver && status === 'failed' && { error: `item ${run.item}` }),
+		});
+	}
+}
+
+function runIdOf(index: number): string {
+	return `11111111-2222-4333-8444-${String(index).padStart(12, '0')}`;
+}
+
+export function json(statusCode: number, body: unknown): SimulatedResponse {
+	return { statusCode, body: JSON.stringify(body) };
+}
+
+/** An error as n8n's request helper throws it when no response came. */
+export function lostConnection(): Error {
+	const cause = Object.assign(new Error('read ECONNRESET'), {
+		code: 'ECONNRESET',
+		syscall: 'read',
+	});
+	return new Error('The connection was lost', { cause });
+}
