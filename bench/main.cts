@@ -3,7 +3,7 @@ import path from 'node:path';
 import { parseArgs } from 'node:util';
 
 import { dateAndMachine } from '../hosts/processes.cts';
-import { costOfWaiting, costPerItem } from './hosted.cts';
+import { costOfWaiting, costPerItem, sizeWhileWaiting } from './hosted.cts';
 import {
 	distributions,
 	LATENCY_MS,
@@ -57,7 +57,7 @@ async function against(): Promise<string> {
 	}
 	return `## Against what a user would pick instead
 
-On virtual time, with this package's own code and the other policies written down from their public source: a request takes ${LATENCY_MS} ms, the service has no limit, the loop of n8n's own nodes waits ${LOOP_WAIT_MS / 1_000} s. Lateness is the time from a run's end until it is seen, as a share of the run's time; runs under 5 s are looked at each second, so for them it may be more than 20%. The loop starts all items at once, and n8n's Wait node stores nothing under 65 s.
+On virtual time, with the node itself, its waits in memory, and the other policies written down from their public source: a request takes ${LATENCY_MS} ms, the service has no limit, the loop of n8n's own nodes waits ${LOOP_WAIT_MS / 1_000} s. Lateness is the time from a run's end until it is seen, as a share of the run's time; runs under 5 s are polled each second, so for them it may be more than 20%. The loop starts all items at once, and n8n's Wait node stores nothing under 65 s.
 
 ${table(['Runs', 'Items', 'Policy', 'Wall time (s)', 'Requests a run', 'Mean lateness', 'Worst'], rows)}`;
 }
@@ -68,7 +68,8 @@ async function atTheLimit(): Promise<string> {
 	for (const limit of [5, 20, 100]) {
 		for (const count of [100, 1_000]) {
 			const durations = distributions['2 s each']!(count);
-			const { wallMs, requests, refused } = await simulate(thisNode(100), durations, limit);
+			const policy = thisNode({ maxConcurrency: 100 });
+			const { wallMs, requests, refused } = await simulate(policy, durations, limit);
 			const leastMs = Math.max(leastWallMs(durations, 100), ((2 * count) / limit) * 1_000);
 			rows.push([
 				limit,
@@ -109,21 +110,34 @@ ${table(
 
 async function waiting(): Promise<string> {
 	say('Cost of waiting');
-	const costs = quick
-		? await costOfWaiting([20], 3, 3)
-		: await costOfWaiting([0, 50, 200, 500], 10, 30);
+	const costs = quick ? await costOfWaiting([20], 3, 3) : await costOfWaiting([200, 500], 30, 60);
+	const sizes = await sizeWhileWaiting(1_000);
 	return `## Cost of waiting
 
-A real n8n 2 for each, with so many executions of one waiting run each: memory (VmRSS) and CPU while they wait. Each: what one takes over none. n8n's own Wait node keeps waits of less than 65 s in memory.
+A real n8n 2 for each, with so many executions of one waiting run each, none of which is polled while it is parked: memory (VmRSS) before the first of them and while all wait, and CPU time while all wait. Each: what one takes more.
 
 ${table(
-	['Waiting', 'Executions', 'Memory (MB)', 'Each (MB)', 'CPU (of one core)'],
-	costs.map(({ waiting: where, executions, memoryMb, cpu = 0 }) => {
-		if (memoryMb === undefined) return [where, executions, 'n8n ended', '', ''];
-		const none = costs.find((cost) => cost.waiting === where && cost.executions === 0)?.memoryMb;
-		const each = none !== undefined && executions > 0 && (memoryMb - none) / executions;
-		return [where, executions, Math.round(memoryMb), each ? each.toFixed(1) : '', percent(cpu)];
-	}),
+	['Waiting', 'Executions', 'Before (MB)', 'Memory (MB)', 'Each (MB)', 'CPU in a minute (s)'],
+	costs.map(({ waiting: where, executions, beforeMb, memoryMb, cpuS }) => [
+		where,
+		executions,
+		Math.round(beforeMb),
+		Math.round(memoryMb),
+		((memoryMb - beforeMb) / executions).toFixed(2),
+		cpuS.toFixed(1),
+	]),
+)}
+
+What n8n's database holds of one execution in which all of its items wait: all of it, with the webhook's rows and the items made of them, and what the node remembers, as JSON.
+
+${table(
+	['Waiting', 'Items', 'Execution (kB)', "Of it the node's memory (kB)"],
+	sizes.map(({ waiting: where, items, dataBytes, memoryBytes }) => [
+		where,
+		items,
+		Math.round(dataBytes / 1_000),
+		Math.round(memoryBytes / 1_000),
+	]),
 )}`;
 }
 

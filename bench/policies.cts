@@ -1,130 +1,106 @@
 import { install } from '@sinonjs/fake-timers';
+import type { IDataObject, IHttpRequestOptions } from 'n8n-workflow';
 
-import type { Answer } from '../nodes/AgentInvocation/service/answer.ts';
-import type { ServiceRequest } from '../nodes/AgentInvocation/service/endpoints.ts';
-import type { Service } from '../nodes/AgentInvocation/service/service.ts';
 import { systemClock as clock } from '../nodes/AgentInvocation/clock.ts';
-import { Gate } from '../nodes/AgentInvocation/service/rateLimiter.ts';
-import { createAndWait } from '../test/unit/createAndWait.cts';
+import { SimulatedHost } from '../test/unit/simulatedHost.cts';
+import { SimulatedService } from '../test/unit/simulatedService.cts';
 
 /** How long a request takes here, in ms. */
 export const LATENCY_MS = 50;
 /** The Wait node's delay in the loop of n8n's own nodes, in ms. */
 export const LOOP_WAIT_MS = 5_000;
 
-/** A service whose runs take as long as they are told. */
-class Simulation {
-	requests = 0;
-
-	refused = 0;
-
-	private second = -1;
-
-	private inSecond = 0;
-
-	/** For each item, how long after its run's end it was seen, in ms. */
+/** A service whose runs take as long as they are told, and which notes when their ends are seen. */
+class ObservedService extends SimulatedService {
+	/** For each item whose run was seen to have ended, how long after that, in ms. */
 	readonly lateMs: number[] = [];
 
-	private readonly createdAt: number[] = [];
-
-	/** @param limit requests that the service carries each second; only `asService` keeps to it */
+	/**
+	 * @param durations of the items' runs, in ms
+	 * @param limit requests that the service carries each second
+	 */
 	constructor(
-		private readonly durations: number[],
-		private readonly limit: number,
-	) {}
-
-	get count(): number {
-		return this.durations.length;
+		readonly durations: number[],
+		limit: number,
+	) {
+		super({
+			runOf: (item) => ({ durationMs: durations[item]! }),
+			latencyMs: LATENCY_MS,
+			limit,
+			saysRetryAfter: true,
+		});
 	}
 
-	async create(item: number): Promise<void> {
-		this.requests++;
-		this.createdAt[item] = clock.now();
-		await clock.sleep(LATENCY_MS);
-	}
-
-	/** Whether the item's run has finished. */
-	async look(item: number): Promise<boolean> {
-		this.requests++;
-		const age = clock.now() - this.createdAt[item]!;
-		const isOver = age >= this.durations[item]!;
-		await clock.sleep(LATENCY_MS);
-		if (isOver) this.lateMs[item] = age + LATENCY_MS - this.durations[item]!;
-		return isOver;
-	}
-
-	private isRefused(): boolean {
-		const second = Math.floor(clock.now() / 1_000);
-		if (second !== this.second) [this.second, this.inSecond] = [second, 0];
-		const isRefused = ++this.inSecond > this.limit;
-		if (isRefused) this.refused++;
-		return isRefused;
-	}
-
-	/** The same as the node sees it. */
-	asService(): Service {
-		const send = async ({ method, path, body }: ServiceRequest<unknown>): Promise<Answer> => {
-			if (this.isRefused()) return { kind: 'rateLimited', status: 429, retryAfter: '1' };
-			if (method === 'POST') {
-				const [binding] = body?.parameter_bindings as Array<{ value: string }>;
-				await this.create(Number(binding?.value));
-				return ok({ run_id: binding?.value, status: 'pending' });
+	override async request(options: IHttpRequestOptions) {
+		const response = await super.request(options);
+		if (options.method === 'GET' && response.statusCode === 200) {
+			const { status, output } = JSON.parse(response.body) as { status: string; output: string };
+			const run = this.created.find(({ item }) => String(item) === output);
+			if (status === 'succeeded' && run) {
+				this.lateMs[run.item] = clock.now() - run.at - this.durations[run.item]!;
 			}
-			const item = Number(path.split('/').at(-1));
-			const isOver = await this.look(item);
-			const created = this.createdAt[item]!;
-			return ok({
-				run_id: String(item),
-				status: isOver ? 'succeeded' : 'running',
-				created_at: new Date(created).toISOString(),
-				completed_at: isOver ? new Date(created + this.durations[item]!).toISOString() : null,
-			});
-		};
-		return { baseUrl: '', gate: new Gate(clock), send } as Service;
+		}
+		return response;
+	}
+
+	/** Creates an item's run and gives its ID. */
+	async createRun(item: number): Promise<string> {
+		const body = { parameter_bindings: [{ name: 'item', value: String(item) }] };
+		const response = await this.request({ method: 'POST', url: '/agents/1/runs', body });
+		return (JSON.parse(response.body) as { run_id: string }).run_id;
+	}
+
+	/** Whether a run has finished. */
+	async pollRun(runId: string): Promise<boolean> {
+		const response = await this.request({ method: 'GET', url: `/agents/1/runs/${runId}` });
+		return (JSON.parse(response.body) as { status: string }).status === 'succeeded';
 	}
 }
 
-function ok(body: unknown): Answer {
-	return { kind: 'ok', status: 200, body };
-}
+type Policy = (service: ObservedService) => Promise<unknown>;
 
-type Policy = (simulation: Simulation) => Promise<void>;
-
-/** This package's own code: batch, gate, schedule and learned durations. */
-export function thisNode(concurrency: number): Policy {
-	return async (simulation) => {
-		await createAndWait(simulation.asService(), simulation.count, concurrency);
+/** The node itself, with waits in memory, where n8n's own times play no part. */
+export function thisNode(options: IDataObject): Policy {
+	return async (service) => {
+		const count = service.durations.length;
+		const host = new SimulatedHost({
+			service,
+			count,
+			options: { timeout: 0, whereToWait: 'memory', ...options },
+		});
+		const outputs = await host.run();
+		if (outputs.length !== count) throw new Error(`${outputs.length} outputs of ${count} items`);
 	};
 }
 
-/** One item after the other: create, then look at a fixed interval until it has finished. */
+/** One item after the other: create, then poll at a fixed interval until it has finished. */
 function oneByOne(intervalMs: number): Policy {
-	return async (simulation) => {
-		for (let item = 0; item < simulation.count; item++) {
-			await simulation.create(item);
-			while (!(await simulation.look(item))) await clock.sleep(intervalMs);
+	return async (service) => {
+		for (const item of service.durations.keys()) {
+			const runId = await service.createRun(item);
+			while (!(await service.pollRun(runId))) await clock.sleep(intervalMs);
 		}
 	};
 }
 
 /** HTTP Request creates all, then Wait, HTTP Request and If go round with those that have not finished. */
-const loopOfNodes: Policy = async (simulation) => {
-	let left = Array.from({ length: simulation.count }, (_, item) => item);
-	await Promise.all(left.map((item) => simulation.create(item)));
+const loopOfNodes: Policy = async (service) => {
+	const items = [...service.durations.keys()];
+	let left = await Promise.all(items.map((item) => service.createRun(item)));
 	while (left.length > 0) {
 		await clock.sleep(LOOP_WAIT_MS);
-		const over = await Promise.all(left.map((item) => simulation.look(item)));
+		const over = await Promise.all(left.map((runId) => service.pollRun(runId)));
 		left = left.filter((_, index) => !over[index]);
 	}
 };
 
 /** What a user would pick, by how it is done. */
 export const policies: Record<string, Policy> = {
-	'This node, Max Concurrency 10': thisNode(10),
-	'This node, Max Concurrency 100': thisNode(100),
+	'This node': thisNode({}),
+	'This node, Max Concurrency 100': thisNode({ maxConcurrency: 100 }),
 	'HTTP Request, Wait 5 s, If, in a loop': loopOfNodes,
-	'One item at a time, a look each second (Apify)': oneByOne(1_000),
-	'One item at a time, a look each 5 s (Databricks)': oneByOne(5_000),
+	'One item at a time, a poll each second (Apify)': oneByOne(1_000),
+	'One item at a time, a poll each 5 s (Databricks)': oneByOne(5_000),
 };
 
 /** What a policy does with runs of these durations (in ms), on virtual time. */
@@ -135,17 +111,19 @@ export async function simulate(policy: Policy, durations: number[], limit = Infi
 	globalThis.setTimeout = ((run: () => void, ms = 0) =>
 		turn(run, Math.max(ms, 1))) as typeof setTimeout;
 	try {
-		const simulation = new Simulation(durations, limit);
+		const service = new ObservedService(durations, limit);
 		let isOver = false;
-		const work = policy(simulation).then(() => (isOver = true));
+		const work = policy(service).finally(() => (isOver = true));
 		while (!isOver) await fake.nextAsync();
 		await work;
-		const shares = simulation.lateMs.map((late, item) => late / durations[item]!);
+		const shares = service.lateMs.map((late, item) => late / durations[item]!);
+		const refused = service.requests.filter((request) => request.refused).length;
+		const requests = service.requests.length - refused;
 		return {
 			wallMs: fake.now,
-			requests: simulation.requests,
-			refused: simulation.refused,
-			requestsPerRun: simulation.requests / durations.length,
+			requests,
+			refused,
+			requestsPerRun: requests / durations.length,
 			meanLateness: shares.reduce((sum, share) => sum + share, 0) / shares.length,
 			worstLateness: Math.max(...shares),
 		};
@@ -155,7 +133,7 @@ export async function simulate(policy: Policy, durations: number[], limit = Infi
 }
 
 /**
- * The least that any policy needs: one create and one look a run, the runs side by side as far as the
+ * The least that any policy needs: one create and one poll a run, the runs side by side as far as the
  * concurrency allows, taken up in order.
  *
  * @returns ms

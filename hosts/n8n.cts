@@ -37,7 +37,7 @@ export interface StoredExecution {
 	data: IRunExecutionData;
 }
 
-/** An execution in n8n's list. Sub-workflows have the mode `integrated`. */
+/** An execution in n8n's list. */
 export interface ListedExecution {
 	id: string;
 	mode: string;
@@ -209,15 +209,14 @@ export class N8n {
 		return { ...data, data: parse(data.data) as IRunExecutionData };
 	}
 
-	/** The ID of the newest execution of a workflow that no other execution has started. */
+	/** The ID of the newest execution of a workflow. */
 	async newestExecutionId(workflowId: string): Promise<string> {
-		const executions = await this.executions(workflowId);
-		const newest = executions.find(({ mode }) => mode !== 'integrated');
+		const [newest] = await this.executions(workflowId);
 		if (!newest) throw new Error(`Workflow ${workflowId} has not been executed`);
 		return newest.id;
 	}
 
-	/** The executions of a workflow and of its sub-workflows, newest first. */
+	/** The executions of a workflow, newest first. */
 	async executions(workflowId: string): Promise<ListedExecution[]> {
 		const filter = encodeURIComponent(JSON.stringify({ workflowId }));
 		const { data } = await this.rest<{ data: { results: ListedExecution[] } }>(
@@ -226,6 +225,16 @@ export class N8n {
 		);
 		// n8n's own order differs between those that run and those that have ended.
 		return data.results.sort((a, b) => Number(b.id) - Number(a.id));
+	}
+
+	/** Retries an execution as n8n's list does, with the workflow as it was. Gives the new execution's ID. */
+	async retry(executionId: string): Promise<string> {
+		const { data } = await this.rest<{ data: { id: string } }>(
+			'POST',
+			`/executions/${executionId}/retry`,
+			{ loadWorkflow: false },
+		);
+		return data.id;
 	}
 
 	/** Stops an execution as the editor does. */

@@ -10,8 +10,8 @@ export interface Clock {
 	sleep(ms: number, signal?: AbortSignal): Promise<void>;
 }
 
-// Node.js timers run at once when asked for more than 2^31 ms.
-const LONGEST_TIMER_MS = 3_600_000;
+// How long the timer of an aborted sleep may linger on hosts that cannot clear it.
+const LONGEST_TIMER_MS = 60_000;
 
 export const systemClock: Clock = {
 	now: () => performance.now(),
@@ -21,7 +21,9 @@ export const systemClock: Clock = {
 		while (!signal?.aborted) {
 			const left = end - performance.now();
 			if (left <= 0) return;
-			await orAborted(n8nSleep(Math.min(left, LONGEST_TIMER_MS)), signal);
+			// Given the signal, new hosts clear the timer, and reject with the abort's reason.
+			const slept = n8nSleep(Math.min(left, LONGEST_TIMER_MS), signal).catch(() => {});
+			await orAborted(slept, signal);
 		}
 	},
 };

@@ -14,7 +14,7 @@ import {
 
 // Parked waits in a real n8n 2 that is killed with SIGKILL in mid-wait and started again. All
 // executions wait at the same time, since each takes minutes.
-jest.setTimeout(480_000);
+jest.setTimeout(900_000);
 
 /** A run of the scripted agent. */
 const row = (seconds: number, text: string, status = 'succeeded') => ({
@@ -31,18 +31,31 @@ function parkedWorkflow(id: string, more: Partial<INode> = {}, options = {}) {
 	return rowsWorkflow(id, agentNode('Run', parking(options), more));
 }
 
-// Limits that are not the sub-workflows' own, and that would end or refuse them.
-const environment = {
-	EXECUTIONS_TIMEOUT: '50',
-	N8N_WORKFLOW_CALLER_POLICY_DEFAULT_OPTION: 'none',
-};
-const unlimited = { executionOrder: 'v1', executionTimeout: -1 };
-
-const good = n8nNode('Good', 'noOp');
+/** What comes right after our node, and looks back at what came before it. */
+const good = n8nNode('Good', 'set', 3.4, {
+	parameters: {
+		assignments: {
+			assignments: [
+				{
+					id: 'from',
+					name: 'from',
+					type: 'string',
+					value: "={{ $('Rows').item.json.row.values.text }}",
+				},
+			],
+		},
+		includeOtherFields: true,
+		options: {},
+	},
+});
+const aside = n8nNode('Aside', 'noOp');
 
 const workflows = [
 	parkedWorkflow('survives'),
-	parkedWorkflow('stops', { retryOnFail: true, waitBetweenTries: 0 }),
+	parkedWorkflow('stops', { retryOnFail: true, maxTries: 2, waitBetweenTries: 0 }),
+	parkedWorkflow('once', { executeOnce: true, alwaysOutputData: true }),
+	parkedWorkflow('stored', {}, { pollInterval: 0, whereToWait: 'stored' }),
+	rowsWorkflow('manyRows', agentNode('Run', parking({ pollInterval: 66, maxConcurrency: 5 }))),
 	parkedWorkflow('continues', { onError: 'continueRegularOutput' }),
 	parkedWorkflow('separates', { onError: 'continueErrorOutput', retryOnFail: true }),
 	parkedWorkflow('timesOut', { onError: 'continueErrorOutput' }, { timeout: 100 }),
@@ -62,6 +75,22 @@ const workflows = [
 		],
 		{ Rows: [['Side']], Side: [['Run'], ['Run']], Run: [['Good']] },
 	),
+	webhookWorkflow(
+		'second',
+		[
+			n8nNode('Side', 'if', 1, {
+				parameters: { conditions: { boolean: [{ value1: false, value2: true }] } },
+			}),
+			agentNode('Run', parking()),
+			good,
+		],
+		{ Rows: [['Side']], Side: [[], ['Run']], Run: [['Good']] },
+	),
+	webhookWorkflow(
+		'merges',
+		[agentNode('Run', parking()), aside, n8nNode('Merge', 'merge', 3.2, { parameters: {} })],
+		{ Rows: [['Run', 'Aside']], Run: [['Merge']], Aside: [['Merge']] },
+	),
 	loopWorkflow('loops', agentNode('Run', parking())),
 	collectWorkflow('collects', { options: { pollInterval: 65 } }),
 	{
@@ -76,8 +105,9 @@ const workflows = [
 			}),
 		],
 		connections: { Manual: { main: [[{ node: 'Run', type: 'main', index: 0 }]] } },
+		settings: { executionOrder: 'v1' },
 	},
-].map((workflow) => ({ ...workflow, settings: { ...unlimited, ...workflow.settings } }));
+];
 
 // This one's own timeout ends its wait before n8n ends the workflow.
 workflows.push({
@@ -87,7 +117,12 @@ workflows.push({
 
 const rows: Record<string, unknown[]> = {
 	survives: [row(240, 'four minutes'), row(1, 'one second'), row(100, 'in between')],
-	stops: [row(1, 'soon'), row(40, 'broke', 'failed'), row(600, 'never awaited')],
+	stops: [row(1, 'soon'), row(40, 'broke', 'failed'), row(3_600, 'never awaited')],
+	once: [row(20, 'the first'), row(20, 'no other')],
+	stored: [row(1, 'stored at once')],
+	manyRows: Array.from({ length: 25 }, (_, n) => row(30, `row ${n}`)),
+	second: [row(20, 'second output')],
+	merges: [row(20, 'merged')],
 	continues: [row(40, 'broke', 'failed'), row(50, '', 'cancelled'), row(1, 'went well')],
 	separates: [row(40, 'broke', 'failed'), row(50, '', 'cancelled'), row(1, 'went well')],
 	timesOut: [row(600, 'too late'), row(1, 'in time')],
@@ -100,12 +135,14 @@ const rows: Record<string, unknown[]> = {
 
 let host: TestHost;
 const ids: Record<string, string> = {};
+let begunBeforeKill = 0;
 
 beforeAll(async () => {
-	host = await TestHost.start('n8n-2', workflows, { environment });
+	host = await TestHost.start('n8n-2', workflows);
 	for (const id of Object.keys(rows)) ids[id] = await host.begin(id, rows[id]!);
 	ids.manual = await host.n8n.runManually('manual', 'Manual');
 	for (const id of Object.values(ids)) await host.untilParked(id);
+	begunBeforeKill = createsOf(rows.manyRows!.map((_, n) => `row ${n}`));
 	await host.n8n.kill('SIGKILL');
 	await host.n8n.start();
 }, 900_000);
@@ -113,7 +150,12 @@ beforeAll(async () => {
 afterAll(async () => await host?.stop());
 
 async function endOf(workflowId: string): Promise<StoredExecution> {
-	return await host.n8n.endOf(ids[workflowId]!, 450_000);
+	return await host.n8n.endOf(ids[workflowId]!, 700_000);
+}
+
+function pollsOf(text: string): number {
+	const run = host.sandbox.runs.all.find(({ bindings }) => bindings.text === text);
+	return host.sandbox.requests.filter(({ url }) => url.endsWith(run!.runId)).length;
 }
 
 /** What the sandbox was asked to create for rows, by their text. */
@@ -160,19 +202,20 @@ test('three items that fail, are cancelled and succeed, with an error output', a
 	]);
 });
 
-test('a failed item stops the node, which names the other runs, and starts none anew', async () => {
+test('Retry On Fail, and Retry, wait for the runs that go on and start anew the one that failed', async () => {
 	const execution = await endOf('stops');
 	expect(execution.status).toBe('error');
 	const { error } = execution.data.resultData;
-	const failed = host.sandbox.runs.all.find(
-		({ bindings, runId }) => bindings.text === 'broke' && error?.message.includes(runId),
-	);
-	expect(error?.message).toBe(`Run ${failed?.runId} of agent 3 failed: broke`);
+	expect(error?.message).toMatch(/^Run [0-9a-f-]{36} of agent 3 failed: broke$/);
 	const other = host.sandbox.runs.all.find(({ bindings }) => bindings.text === 'never awaited');
 	expect(error?.description).toContain(other?.runId);
-	expect(error?.description).toContain("use 'Get a run'");
+	expect(error?.description).toContain("Use 'Get a run'");
 	expect(error).toMatchObject({ node: { name: 'Run' } });
-	expect(createsOf(['never awaited', 'soon'])).toBe(2);
+	expect([createsOf(['broke']), createsOf(['never awaited', 'soon'])]).toEqual([2, 2]);
+
+	const retried = await host.n8n.endOf(await host.n8n.retry(execution.id), 450_000);
+	expect(retried.status).toBe('error');
+	expect([createsOf(['broke']), createsOf(['never awaited', 'soon'])]).toEqual([4, 2]);
 });
 
 test('the time limit holds while parked, as a failed item and as output', async () => {
@@ -192,11 +235,45 @@ test('the time limit holds while parked, as a failed item and as output', async 
 	]);
 });
 
+test('Execute Once and Always Output Data: the first item alone, once', async () => {
+	const execution = await endOf('once');
+	expect(jsonOf(execution, 'Good')).toMatchObject([{ output: 'the first' }]);
+	expect(createsOf(['no other'])).toBe(0);
+});
+
+test('stored from the start: the first poll comes after the restart', async () => {
+	const execution = await endOf('stored');
+	expect(jsonOf(execution, 'Good')).toMatchObject([{ output: 'stored at once' }]);
+	expect(pollsOf('stored at once')).toBe(1);
+});
+
+test('25 rows, five at a time: those that are not begun keep none from being stored', async () => {
+	const execution = await endOf('manyRows');
+	expect(execution.status).toBe('success');
+	const texts = rows.manyRows!.map((_, n) => `row ${n}`);
+	expect(jsonOf(execution, 'Good').map(({ output }) => output)).toEqual(texts);
+	expect(createsOf(texts)).toBe(25);
+	expect(begunBeforeKill).toBe(5);
+});
+
+test("behind the second output of an If, and before a Merge: `$('Rows').item` is right", async () => {
+	expect(jsonOf(await endOf('second'), 'Good')).toMatchObject([
+		{ output: 'second output', from: 'second output' },
+	]);
+	expect(jsonOf(await endOf('merges'), 'Merge')).toMatchObject([
+		{ output: 'merged' },
+		{ row: { values: { text: 'merged' } } },
+	]);
+});
+
 test('the same node, reached from two branches, is parked for both', async () => {
 	const execution = await endOf('branches');
 	expect(execution.status).toBe('success');
 	const outputs = [0, 1].flatMap((run) => jsonOf(execution, 'Run', { run }));
 	expect(outputs.map(({ output }) => output).sort()).toEqual(['left', 'right']);
+	for (const json of [0, 1].flatMap((run) => jsonOf(execution, 'Good', { run }))) {
+		expect(json.from).toBe(json.output);
+	}
 	expect(createsOf(['left', 'right'])).toBe(2);
 });
 
@@ -207,6 +284,7 @@ test('every turn of Loop Over Items has its own run', async () => {
 		{ output: 'first turn' },
 		{ output: 'second turn' },
 	]);
+	expect(execution.data.resultData.runData.Run).toHaveLength(2);
 	expect(createsOf(['first turn', 'second turn'])).toBe(2);
 });
 
@@ -246,20 +324,22 @@ test('a run of four minutes survives: right outputs, in order, one create an ite
 		'in between',
 	]);
 	expect(createsOf(['four minutes', 'one second', 'in between'])).toBe(3);
-	// The one that had finished at the first look was not asked for again.
-	const looksAt = (text: string) => {
-		const run = host.sandbox.runs.all.find(({ bindings }) => bindings.text === text);
-		return host.sandbox.requests.filter(({ url }) => url.endsWith(run!.runId)).length;
-	};
-	expect(looksAt('one second')).toBe(1);
-	expect(looksAt('in between')).toBe(2);
-	expect([4, 5]).toContain(looksAt('four minutes'));
+	// The one that had finished at the first poll was not asked for again.
+	expect(pollsOf('one second')).toBe(1);
+	expect(pollsOf('in between')).toBe(2);
+	expect([4, 5, 6]).toContain(pollsOf('four minutes'));
+	// Nothing of the rests is left in what the execution tells.
+	const [task, ...more] = execution.data.resultData.runData.Run!;
+	expect(more).toEqual([]);
+	expect(task?.source).toEqual([{ previousNode: 'Rows' }]);
+	expect(JSON.stringify(execution.data)).not.toContain('agentInvocation"');
 });
 
-test('nothing is left: no sub-workflow in the list, no API key on disk', async () => {
+test('nothing is left: one row an execution in the list, no API key on disk', async () => {
 	await Promise.all(Object.keys(ids).map(endOf));
 	for (const id of Object.keys(ids)) {
-		expect((await host.n8n.executions(id)).map((one) => one.id)).toEqual([ids[id]]);
+		const listed = await host.n8n.executions(id);
+		expect(listed.length).toBe(id === 'stops' ? 2 : 1);
 	}
 	await host.n8n.kill('SIGTERM');
 	expect(host.filesWithKey()).toEqual([]);

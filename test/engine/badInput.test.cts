@@ -40,12 +40,15 @@ describe('an agent ID is refused before any request when it is', () => {
 
 test.each([
 	['empty', ''],
-	['no UUID', '12345'],
 	['a path', `../../agents`],
+	['dots', '..'],
 	['a UUID with more', `${RUN}/x`],
-	['a UUID with dots', RUN.replaceAll('-', '.')],
+	['a path with other slashes', 'x\\y'],
+	['a query', 'x?y'],
+	['escaped already', '%2e%2e'],
+	['two words', 'x y'],
 	['an expression that gives nothing', '={{ $json.nothing }}'],
-	['a number', '={{ 42 }}'],
+	['an object', '={{ { id: 1 } }}'],
 ])('a run ID is refused before any request when it is %s', async (_name, value) => {
 	const { error } = await run(sandbox.current, getRun(1, given(value)));
 	expect(error!.message).toMatch(/^'Run ID' is (empty|not a run ID)/);

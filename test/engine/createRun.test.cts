@@ -29,7 +29,6 @@ test('without waiting the output is the created run alone, and the run is not as
 test('many items run side by side, and their outputs keep the order of the input', async () => {
 	const seconds = [2, 0.2, 1, 0.1, 1.5];
 	const items = seconds.map((s) => ({ s }));
-	const started = Date.now();
 	const { output } = await run(
 		sandbox.current,
 		createRun(3, '={{ JSON.stringify({ seconds: $json.s, text: "took " + $json.s }) }}'),
@@ -37,7 +36,12 @@ test('many items run side by side, and their outputs keep the order of the input
 	);
 	expect(jsonOf(output).map((json) => json.output)).toEqual(seconds.map((s) => `took ${s}`));
 	expect(output.map(({ pairedItem }) => pairedItem)).toEqual(seconds.map((_, item) => ({ item })));
-	expect(Date.now() - started).toBeLessThan(seconds.reduce((sum, s) => sum + s, 0) * 1_000);
+	// One after the other, the first run's last poll would come before the second create.
+	const { requests, runs } = sandbox.current;
+	const first = runs.all.find(({ bindings }) => bindings.seconds === '2')!.runId;
+	const polls = requests.map(({ url }) => url.endsWith(first)).lastIndexOf(true);
+	const creating = requests.map(({ method }) => method === 'POST').lastIndexOf(true);
+	expect(creating).toBeLessThan(polls);
 	const created = sandbox.current.runs.all.map((r) => r.bindings.seconds);
 	expect(created.sort()).toEqual(seconds.map(String).sort());
 });
@@ -201,4 +205,49 @@ describe('Get a run', () => {
 		]);
 		expect(creates(sandbox.current)).toHaveLength(3);
 	});
+});
+
+describe('answers that the interface does not promise', () => {
+	const post = { method: 'POST', kind: 'answer', status: 202 } as const;
+	const get = { method: 'GET', kind: 'answer', status: 200 } as const;
+
+	test.each(['run-7', 'Lauf ä', 42])('a run ID that is no UUID is kept: %j', async (runId) => {
+		const { faults } = sandbox.current;
+		faults.add({ ...post, body: { run_id: runId, status: 'pending' } });
+		if (runId !== 'Lauf ä') faults.add({ ...get, body: { run_id: runId, status: 'succeeded' } });
+		const { output, error } = await run(sandbox.current, createRun(3));
+		// A space cannot stand in a path, but the ID is not lost.
+		if (runId === 'Lauf ä') expect(error!.message).toContain(runId);
+		else expect(jsonOf(output)).toMatchObject([{ run_id: String(runId), status: 'succeeded' }]);
+	});
+
+	test('a run ID is escaped in the path', async () => {
+		sandbox.current.faults.add({ ...get, body: { run_id: 'é:1', status: 'succeeded' } });
+		await run(sandbox.current, getRun(3, 'é:1'));
+		expect(sandbox.current.requests.at(-1)?.url).toContain('/runs/%C3%A9%3A1');
+	});
+
+	test('a create that answers with a finished run is polled once more, for its output', async () => {
+		const finished = { run_id: 'r-1', status: 'succeeded', completed_at: '2026-01-01T00:00:00Z' };
+		sandbox.current.faults.add({ ...post, body: finished });
+		sandbox.current.faults.add({ ...get, body: { ...finished, output: 'There it is.' } });
+		const { output } = await run(sandbox.current, createRun(3));
+		expect(jsonOf(output)).toMatchObject([{ output: 'There it is.' }]);
+	});
+
+	test.each([
+		[{ message: 'No model.' }, 'failed: No model.'],
+		[{ reason: 7 }, 'failed: {"reason":7}'],
+		[null, 'failed'],
+	])('the error of a run may be any JSON: %j', async (error, said) => {
+		sandbox.current.faults.add({ ...get, body: { run_id: 'r', status: 'failed', error } });
+		const { error: thrown } = await run(sandbox.current, getRun(3, 'r'));
+		expect(thrown!.message).toBe(`Run r of agent 3 ${said}`);
+	});
+});
+
+test('an operation that is not known is an error, and never a create', async () => {
+	const { error } = await run(sandbox.current, { ...createRun(3), operation: 'watch' });
+	expect(error!.message).toBe("The operation 'watch' is not known");
+	expect(sandbox.current.requests).toEqual([]);
 });

@@ -23,25 +23,32 @@ test('that n8n cannot read for a moment does not end the wait', async () => {
 });
 
 test('that is gone ends the wait and names the run', async () => {
-	const credential = { apiKey: 'sandbox-key', baseUrl: sandbox.current.baseUrl };
-	const running = run(sandbox.current, createRun(3, { seconds: 60 }), { credential });
-	setTimeout(() => (credential.baseUrl = ''), 500);
+	let isGone = false;
+	const credential = {
+		apiKey: 'sandbox-key',
+		get baseUrl() {
+			if (isGone) throw new Error('Credential with ID "1" does not exist for type "x".');
+			return sandbox.current.baseUrl;
+		},
+	};
+	const running = run(sandbox.current, createRun(3, { seconds: 600 }), { credential });
+	setTimeout(() => (isGone = true), 500);
 	const { error } = await running;
-	expect(error!.message).toBe(
-		`n8n could not send the request (run ${sandbox.current.runs.all[0]!.runId})`,
-	);
-	expect(error!.description).toContain("'Base URL' in the credential is empty");
+	const { runId } = sandbox.current.runs.all[0]!;
+	expect(error!.message).toContain('was removed or changed while the node was at work');
+	expect(error!.message).toContain(runId);
+	expect(error!.description).toContain('does not exist');
 });
 
 test('that was changed to another service gets its key to that one alone', async () => {
 	const other = await startSandbox(0, { apiKeys: ['other-key'] });
 	const credential = { apiKey: 'sandbox-key', baseUrl: sandbox.current.baseUrl };
-	const running = run(sandbox.current, createRun(3, { seconds: 60 }), { credential });
+	const running = run(sandbox.current, createRun(3, { seconds: 600 }), { credential });
 	setTimeout(() => Object.assign(credential, { apiKey: 'other-key', baseUrl: other.baseUrl }), 500);
 	const { error } = await running;
 	await other.close();
 	expect(error!.message).toContain(sandbox.current.runs.all[0]!.runId);
-	expect(error!.description).toContain('Base URL was changed');
+	expect(error!.description).toContain('Base URL is another one now');
 	const keys = sandbox.current.requests.map(({ apiKey }) => apiKey);
 	expect(new Set(keys)).toEqual(new Set(['sandbox-key']));
 	expect(other.requests).toEqual([]);

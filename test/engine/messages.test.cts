@@ -97,7 +97,7 @@ describe('what the node says about its settings when it is executed', () => {
 		[createRun('={{ "" }}'), "'Agent' is empty", CHOOSE],
 		[createRun('={{ "Daily" }}'), "'Agent' is not a whole number: Daily", CHOOSE],
 		[getRun(1, '={{ "" }}'), "'Run ID' is empty", FROM_CREATE],
-		[getRun(1, '12345'), "'Run ID' is not a run ID: 12345", FROM_CREATE],
+		[getRun(1, 'a/b'), "'Run ID' is not a run ID: a/b", FROM_CREATE],
 		[
 			mapped('defineBelow', { region: '={{ "" }}' }),
 			"Parameter 'region' is required and has no value",

@@ -51,7 +51,7 @@ test('a create whose connection was killed is not sent again by a retry either',
 	sandbox.current.faults.add({ method: 'POST', kind: 'reset', carriedOut: true });
 	const { error } = await run(sandbox.current, createRun(3), { node: retrying });
 	expect(creates(sandbox.current)).toHaveLength(1);
-	expect(error!.message).toContain('An earlier try may have started a run of agent 3');
+	expect(error!.message).toContain('An earlier attempt may have started a run of agent 3');
 });
 
 test('a create that surely started nothing is sent again by a retry', async () => {
@@ -120,7 +120,5 @@ test('the memory is empty once the node has succeeded', async () => {
 	const { run: execution } = await run(sandbox.current, createRun(3, { seconds: 0.1 }), {
 		items: [{}, {}, {}],
 	});
-	expect(execution.data.executionData?.contextData).toEqual({
-		'node:Agent Invocation': { runs: {} },
-	});
+	expect(execution.data.executionData?.contextData).toEqual({ 'node:Agent Invocation': {} });
 });

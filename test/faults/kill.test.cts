@@ -49,8 +49,8 @@ const workflowAt: Record<string, string> = {
 	'Resumed, in the next node': 'resumed',
 };
 
-// 'Parked, in mid-look' takes longer than all the others: parkingTrouble.test.cts has it.
-test.each(kills.filter(({ moment }) => moment !== 'Parked, in mid-look'))(
+// 'Parked, in mid-poll' takes longer than all the others: parkingTrouble.test.cts has it.
+test.each(kills.filter(({ moment }) => moment !== 'Parked, in mid-poll'))(
 	'$moment: afterwards the execution is $status, with $runs runs',
 	async ({ moment, status, runs }) => {
 		const workflow = workflowAt[moment] ?? 'run';

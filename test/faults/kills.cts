@@ -30,10 +30,10 @@ export const kills: Kill[] = [
 	},
 	{ moment: 'Parked', status: 'success', runs: 1, user: 'The output, as if nothing had happened.' },
 	{
-		moment: 'Parked, in mid-look',
-		status: 'success',
+		moment: 'Parked, in mid-poll',
+		status: 'crashed',
 		runs: 1,
-		user: 'The output, up to some 40 minutes late.',
+		user: "n8n says that it stopped in mid-execution. Its Retry goes on with the same run and gives the output.",
 	},
 	{
 		moment: 'Resumed, in the next node',

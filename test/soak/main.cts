@@ -1,12 +1,14 @@
+import { execFileSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 
 import type { StoredExecution } from '../../hosts/n8n.cts';
-import { dateAndMachine, memoryMb } from '../../hosts/processes.cts';
+import { dateAndMachine, memoryMb, type Signal } from '../../hosts/processes.cts';
+import type { SandboxRun } from '../../sandbox/runs.cts';
 import { itemsOf, jsonOf, TestHost } from '../support/host.cts';
-import { kinds, makeExecutions, makeFaults, type Begin } from './workload.cts';
+import { kinds, makeExecutions, makeFaults, type Begin, type Row } from './workload.cts';
 
 const FULL_MINUTES = 30;
 const { values } = parseArgs({
@@ -25,7 +27,14 @@ const SAMPLE_EVERY_MS = 5_000;
 /** How much more memory n8n may have in the last third than in the one before. */
 const FLAT = 1.1;
 
+/** How often n8n is ended, and for how long it is away, in ms. */
+const RESTART_EVERY_MS = 180_000;
+const AWAY_MS = 20_000;
+/** After a start, n8n shows what it has resumed as crashed for a minute. So long before the end is the last one. */
+const AFTER_RESTART_MS = 120_000;
+
 const lengthMs = minutes * 60_000;
+const restarts = Math.max(0, Math.floor((lengthMs - AFTER_RESTART_MS) / RESTART_EVERY_MS));
 const createMayBeLost = /may have (been )?started/;
 
 interface Sample {
@@ -33,22 +42,42 @@ interface Sample {
 	memoryMb: number;
 }
 
+/** What the soak has begun and seen. */
+interface Load {
+	/** By the execution's ID. */
+	begun: Map<string, Begin>;
+	/** The executions that n8n had in memory, and not stored as waiting, when it was ended. */
+	interrupted: Set<string>;
+	samples: Sample[];
+}
+
+/**
+ * How an execution came to its end.
+ *
+ * - `itself`: as if n8n had run all the time.
+ * - `retry`: n8n was ended while it was in memory; n8n's Retry ended it.
+ * - `n8n`: the same, and n8n had kept nothing of it, as its workflow is set.
+ * - `creates`: the same, though its workflow is set to keep more: its creates were still under way.
+ */
+type EndedBy = 'itself' | 'retry' | 'n8n' | 'creates';
+
+type Ended = Begin & { end: StoredExecution; by: EndedBy };
+
 async function main(): Promise<boolean> {
 	const workflows = Object.values(kinds).map(({ workflow }) => workflow);
 	const host = await TestHost.start('n8n-2', workflows);
 	try {
-		const begun = new Map<string, Begin>();
-		const samples = await load(host, begun);
+		const { begun, interrupted, samples } = await load(host);
 		host.sandbox.faults.clear();
 		const breaches: string[] = [];
-		const ends: Array<Begin & { end: StoredExecution }> = [];
+		const ends: Ended[] = [];
 		for (const [id, begin] of begun) {
-			const end = await host.n8n.endOf(id, 600_000).catch((thrown: Error) => {
-				breaches.push(`${begin.workflow}: ${thrown.message}`);
-			});
-			if (end) ends.push({ ...begin, end });
+			await endOf(host, id, begin, interrupted.has(id)).then(
+				(ended) => ends.push(ended),
+				(thrown: Error) => breaches.push(`${begin.workflow}: ${thrown.message}`),
+			);
 		}
-		breaches.push(...ends.flatMap(({ end, ...begin }) => breachesOf(host, begin, end)));
+		breaches.push(...ends.flatMap((ended) => breachesOf(host, ended)));
 		const growth = median(third(samples, 2)) / median(third(samples, 1));
 		if (!(growth <= FLAT)) breaches.push(`Memory grew to ${growth.toFixed(2)} times what it was`);
 
@@ -61,8 +90,10 @@ async function main(): Promise<boolean> {
 	}
 }
 
-/** Begins executions and lays faults until the time is over. Gives n8n's memory meanwhile. */
-async function load(host: TestHost, begun: Map<string, Begin>): Promise<Sample[]> {
+/** Begins executions, lays faults and restarts n8n until the time is over. */
+async function load(host: TestHost): Promise<Load> {
+	const begun = new Map<string, Begin>();
+	const interrupted = new Set<string>();
 	const samples: Sample[] = [];
 	const startedAt = Date.now();
 	const every = async (ms: number, count: number, act: (n: number) => unknown) => {
@@ -71,46 +102,113 @@ async function load(host: TestHost, begun: Map<string, Begin>): Promise<Sample[]
 			await act(n);
 		}
 	};
+	let isUp = true;
+	let beginning: Promise<unknown> = Promise.resolve();
+	const restart = async (signal: Signal) => {
+		isUp = false;
+		await beginning;
+		say(signal);
+		await host.n8n.kill(signal);
+		for (const id of executionsInMemory(host)) interrupted.add(id);
+		await sleep(AWAY_MS);
+		await host.n8n.start();
+		isUp = true;
+	};
 	const executions = makeExecutions(Math.floor(lengthMs / EXECUTION_EVERY_MS), seed);
 	const faults = makeFaults(Math.floor(lengthMs / FAULT_EVERY_MS), seed);
 	await Promise.all([
 		every(EXECUTION_EVERY_MS, executions.length, async (n) => {
+			if (!isUp) return;
 			const { workflow, rows } = executions[n]!;
-			begun.set(await host.begin(workflow, rows), executions[n]!);
+			beginning = host.begin(workflow, rows).then((id) => begun.set(id, executions[n]!));
+			await beginning;
 		}),
-		every(FAULT_EVERY_MS, faults.length, (n) => host.sandbox.faults.add(faults[n]!)),
+		every(FAULT_EVERY_MS, faults.length, (n) => isUp && host.sandbox.faults.add(faults[n]!)),
+		every(RESTART_EVERY_MS, restarts + 1, async (n) => {
+			if (n > 0) await restart(n % 2 === 1 ? 'SIGTERM' : 'SIGKILL');
+		}),
 		every(SAMPLE_EVERY_MS, Math.floor(lengthMs / SAMPLE_EVERY_MS), () => {
+			if (host.n8n.pid === undefined) return;
 			const atMs = Date.now() - startedAt;
 			samples.push({ atMs, memoryMb: memoryMb(host.n8n.pid, 'VmRSS') });
 			say(`${(atMs / 60_000).toFixed(1)} min: ${Math.round(samples.at(-1)!.memoryMb)} MB`);
 		}),
 	]);
-	return samples;
+	return { begun, interrupted, samples };
+}
+
+/** The executions that an n8n which has ended had in memory: those that wait in its database are no more. */
+function executionsInMemory({ n8n }: TestHost): string[] {
+	const script = `
+		const { DatabaseSync } = require('node:sqlite');
+		const database = new DatabaseSync(process.argv[1]);
+		const query = "SELECT id FROM execution_entity WHERE status IN ('new', 'running')";
+		process.stdout.write(JSON.stringify(database.prepare(query).all()));`;
+	const file = path.join(n8n.userFolder, '.n8n', 'database.sqlite');
+	const printed = execFileSync(n8n.host.node, ['-e', script, file], {
+		encoding: 'utf8',
+		stdio: ['ignore', 'pipe', 'ignore'],
+	});
+	return (JSON.parse(printed) as Array<{ id: number }>).map(({ id }) => String(id));
+}
+
+/** Waits for an execution's end; where n8n has ended it and kept its runs, n8n's Retry goes on with it. */
+async function endOf(
+	host: TestHost,
+	id: string,
+	begin: Begin,
+	wasInterrupted: boolean,
+): Promise<Ended> {
+	const end = await host.n8n.endOf(id, 600_000);
+	if (!wasInterrupted || !['crashed', 'canceled'].includes(end.status)) {
+		return { ...begin, end, by: 'itself' };
+	}
+	if (!kinds[begin.workflow]!.keeps) return { ...begin, end, by: 'n8n' };
+	const stored = JSON.stringify(end.data);
+	const isKept = begin.rows.some((row) =>
+		runsOf(host, row).some(({ runId }) => stored.includes(runId)),
+	);
+	// n8n would begin it anew.
+	if (!isKept) return { ...begin, end, by: 'creates' };
+	const { data } = await host.n8n.rest<{ data: { id: string } }>(
+		'POST',
+		`/executions/${id}/retry`,
+		{ loadWorkflow: false },
+	);
+	return { ...begin, end: await host.n8n.endOf(data.id, 600_000), by: 'retry' };
+}
+
+function runsOf({ sandbox }: TestHost, { values: { text } }: Row): SandboxRun[] {
+	return sandbox.runs.all.filter(({ bindings }) => bindings.text === text);
 }
 
 /** What does not hold of an execution that has ended. */
-function breachesOf({ sandbox }: TestHost, begin: Begin, end: StoredExecution): string[] {
-	const { workflow, rows } = begin;
+function breachesOf(host: TestHost, { workflow, rows, end, by }: Ended): string[] {
 	const breaches: string[] = [];
 	const breach = (what: string) => breaches.push(`${workflow}, execution ${end.id}: ${what}`);
+	for (const row of rows) {
+		const { length } = runsOf(host, row);
+		if (length > 1) breach(`${length} runs of ${row.values.text}`);
+	}
+	// n8n has kept nothing of it that could be right or wrong.
+	if (by === 'n8n' || by === 'creates') return breaches;
+
 	const { continues } = kinds[workflow]!;
 	const stored = JSON.stringify(end.data);
 	const isLost = createMayBeLost.test(stored);
-
 	if (end.status !== 'success' && (continues || !isLost)) {
 		breach(`${end.status}: ${end.data.resultData.error?.message}`);
 	}
 	const outputs = jsonOf(end, 'Good').map(({ output }) => output);
 	if (new Set(outputs).size !== outputs.length) breach('an output twice');
-	for (const { values: asked } of rows) {
-		const runs = sandbox.runs.all.filter(({ bindings }) => bindings.text === asked.text);
-		if (runs.length > 1) breach(`${runs.length} runs of ${asked.text}`);
-		for (const { runId } of runs) {
+	for (const row of rows) {
+		const { status, text } = row.values;
+		for (const { runId } of runsOf(host, row)) {
 			if (!stored.includes(runId) && !isLost) breach(`run ${runId} is lost`);
 		}
-		const isOutput = outputs.includes(asked.text);
-		if (asked.status !== 'succeeded' && isOutput) breach(`${asked.text} succeeded`);
-		if (asked.status === 'succeeded' && !isOutput && !isLost) breach(`no output of ${asked.text}`);
+		const isOutput = outputs.includes(text);
+		if (status !== 'succeeded' && isOutput) breach(`${text} succeeded`);
+		if (status === 'succeeded' && !isOutput && !isLost) breach(`no output of ${text}`);
 	}
 	if (continues) {
 		const failed = itemsOf(end, 'Bad').length;
@@ -125,18 +223,26 @@ function breachesOf({ sandbox }: TestHost, begin: Begin, end: StoredExecution): 
 
 function makeReport(
 	{ sandbox }: TestHost,
-	ends: Array<Begin & { end: StoredExecution }>,
+	ends: Ended[],
 	samples: Sample[],
 	growth: number,
 	breaches: string[],
 ): string {
-	const lost = ({ end }: { end: StoredExecution }) =>
-		createMayBeLost.test(JSON.stringify(end.data));
-	const byKind = Object.keys(kinds).map((kind) => {
+	const byKind = Object.entries(kinds).map(([kind, { keeps }]) => {
 		const all = ends.filter(({ workflow }) => workflow === kind);
-		const succeeded = all.filter(({ end }) => end.status === 'success').length;
-		const rows = all.flatMap(({ rows: some }) => some).length;
-		return `| ${kind} | ${all.length} | ${succeeded} | ${rows} | ${all.filter(lost).length} |`;
+		const count = (isCounted: (ended: Ended) => boolean) => all.filter(isCounted).length;
+		const cells = [
+			kind,
+			keeps ? { progress: 'its runs', wait: 'the wait' }[keeps] : 'nothing',
+			all.length,
+			count(({ end }) => end.status === 'success'),
+			count(({ by }) => by === 'retry'),
+			count(({ by }) => by === 'n8n'),
+			count(({ by }) => by === 'creates'),
+			all.flatMap(({ rows }) => rows).length,
+			count(({ end }) => createMayBeLost.test(JSON.stringify(end.data))),
+		];
+		return `| ${cells.join(' | ')} |`;
 	});
 	const memory = Array.from({ length: 6 }, (_, part) => {
 		const of = samples.slice((samples.length * part) / 6, (samples.length * (part + 1)) / 6);
@@ -148,17 +254,19 @@ function makeReport(
 	return [
 		'# Soak',
 		'',
-		`\`npm run soak -- --minutes ${minutes} --seed ${seed}\` on ${dateAndMachine()}. n8n 2 in one process against the sandbox: an execution begun every ${EXECUTION_EVERY_MS / 1_000} s and a random fault laid every ${FAULT_EVERY_MS / 1_000} s, of which each meets one to three requests.`,
+		`\`npm run soak -- --minutes ${minutes} --seed ${seed}\` on ${dateAndMachine()}. n8n 2 in one process against the sandbox: an execution begun every ${EXECUTION_EVERY_MS / 1_000} s and a random fault laid every ${FAULT_EVERY_MS / 1_000} s, of which each meets one to three requests. Every ${RESTART_EVERY_MS / 60_000} minutes, ${restarts} times in all, n8n is ended, with SIGTERM (after which it has 20 s) and SIGKILL by turns, and started again ${AWAY_MS / 1_000} s after it has gone.`,
 		'',
 		'A lost create is one whose answer did not come: the service may have started the run or not, the item fails and says so, and no run is started in its place. It ends an execution that does not continue on errors.',
 		'',
-		'| Workflow | Executions | Succeeded | Items | With a lost create |',
-		'| --- | --- | --- | --- | --- |',
+		"What n8n keeps of an execution that waits decides what becomes of it when n8n is ended. The wait, stored: it goes on by itself once n8n is there again. Its runs, since the workflow saves its execution progress: n8n shows it as crashed, and n8n's Retry goes on with the runs that it has started. Nothing, for waits in memory: it ends with n8n, and its runs go on at the service. An execution that n8n keeps more of can still be met while it does not wait: in a poll, and n8n's Retry goes on from the wait, or in its creates, of which n8n has kept nothing; it is then not retried, since that would begin it anew. 'Succeeded' includes those that were retried.",
+		'',
+		"| Workflow | n8n keeps | Executions | Succeeded | By n8n's Retry | Ended with n8n | Ended in its creates | Items | With a lost create |",
+		'| --- | --- | --- | --- | --- | --- | --- | --- | --- |',
 		...byKind,
 		'',
-		`${sandbox.runs.all.length} runs, ${sandbox.requests.length} requests. None of the runs was started twice; each is in its execution's data, which has the right output on the right item, or tells of a lost create${breaches.length ? ' — but for what is listed below' : ''}.`,
+		`${sandbox.runs.all.length} runs, ${sandbox.requests.length} requests. None of the runs was started twice. All executions but those that ended with n8n or in their creates have each of their runs in their data, with the right output on the right item, or tell of a lost create${breaches.length ? ' — but for what is listed below' : ''}.`,
 		'',
-		"n8n's memory (VmRSS), in MB:",
+		"n8n's memory (VmRSS) while it ran, in MB:",
 		'',
 		'| Minutes | Least | Median | Most |',
 		'| --- | --- | --- | --- |',

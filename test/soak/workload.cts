@@ -29,19 +29,35 @@ interface Kind {
 	longest: number;
 	/** Whether failed items go to the error output; else the first one ends the execution. */
 	continues?: boolean;
+	/**
+	 * What n8n has of an execution that waits, once n8n itself is ended: nothing (when absent), the runs
+	 * that were started, or the whole wait, so that the execution goes on by itself.
+	 */
+	keeps?: 'progress' | 'wait';
 }
 
 const continuing = { onError: 'continueErrorOutput' } as const;
 const run = (options = {}, more: Partial<NodeFile> = {}) =>
 	agentNode('Run', { ...createForRow, options }, more);
 
+function savingProgress(workflow: WorkflowFile): WorkflowFile {
+	return { ...workflow, settings: { ...workflow.settings, saveExecutionProgress: true } };
+}
+
 /** Workflows of every way in which the node is used. */
 export const kinds: Record<string, Kind> = {
 	waits: { workflow: rowsWorkflow('waits', run({}, continuing)), longest: 8, continues: true },
+	saves: {
+		workflow: savingProgress(rowsWorkflow('saves', run({}, continuing))),
+		longest: 40,
+		continues: true,
+		keeps: 'progress',
+	},
 	parks: {
-		workflow: rowsWorkflow('parks', run({ pollInterval: 65 }, continuing)),
+		workflow: rowsWorkflow('parks', run({ whereToWait: 'stored' }, continuing)),
 		longest: 150,
 		continues: true,
+		keeps: 'wait',
 	},
 	retries: {
 		workflow: rowsWorkflow('retries', run({}, { retryOnFail: true, waitBetweenTries: 500 })),
@@ -89,7 +105,7 @@ export function makeFaults(count: number, seed: number): Fault[] {
 	);
 	const fault = fc.record({
 		what,
-		// Looks are more frequent than creates, and a create whose answer is lost tells less.
+		// Polls are more frequent than creates, and a create whose answer is lost tells less.
 		method: fc.constantFrom('GET', 'GET', 'GET', 'POST'),
 		times: fc.integer({ min: 1, max: 3 }),
 	});

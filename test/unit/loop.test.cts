@@ -1,81 +1,198 @@
 import fc from 'fast-check';
 
-import { fail, succeed } from '../../nodes/AgentInvocation/result.ts';
-import { runBatch } from '../../nodes/AgentInvocation/runs/loop.ts';
+import { systemClock as clock } from '../../nodes/AgentInvocation/clock.ts';
+import {
+	Loop,
+	type ItemState,
+	type Step,
+	type Work,
+} from '../../nodes/AgentInvocation/runs/loop.ts';
+import type { Wait } from '../../nodes/AgentInvocation/runs/waitForRun.ts';
+import { settle } from './virtualTime.cts';
 
-const wait = (ticks: number) =>
-	Array.from({ length: ticks }).reduce<Promise<void>>(
-		(chain) => chain.then(() => {}),
-		Promise.resolve(),
+beforeEach(() => jest.useFakeTimers());
+afterEach(() => jest.useRealTimers());
+
+const pass = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
+const done: Step = { is: 'done', outputs: [] };
+const failed: Step = {
+	is: 'failed',
+	failure: { message: 'no', description: '', details: {} },
+};
+const waiting = (dueAt: number) => ({ is: 'waiting', wait: { dueAt } as Wait }) as const;
+
+function loopOf(items: number | ItemState[], work: Partial<Work>) {
+	const states: ItemState[] =
+		typeof items === 'number' ? Array.from({ length: items }, () => ({ is: 'notBegun' })) : items;
+	const loop = new Loop(
+		{
+			clock,
+			concurrency: 10,
+			stopsAtFailure: false,
+			checkpoints: false,
+			begin: () => Promise.resolve(done),
+			poll: () => Promise.resolve(done),
+			idle: () => ({ is: 'sleep', until: Infinity }),
+			ended: () => {},
+			...work,
+		},
+		states,
 	);
-const failure = fail({ message: 'no', description: '' });
+	return { loop, states, end: () => settle(loop.run()) };
+}
 
-test('items are begun in order, each once, and never too many at a time', async () => {
+test('items are begun in order, each once, polled when due, and never too many at a time', async () => {
+	const plan = fc.record({ ms: fc.nat(20), fails: fc.boolean(), polls: fc.nat(3) });
 	await fc.assert(
 		fc.asyncProperty(
-			fc.array(fc.record({ ticks: fc.nat(20), fails: fc.boolean() }), { maxLength: 60 }),
+			fc.array(plan, { maxLength: 60 }),
 			fc.integer({ min: 1, max: 12 }),
 			async (plans, concurrency) => {
 				const begun: number[] = [];
-				let atWork = 0;
-				let most = 0;
-				const stop = await runBatch(
-					{ count: plans.length, concurrency, stopAtFailure: false },
-					async (index) => {
+				const ended: number[] = [];
+				const polls = plans.map(() => 0);
+				const step = (index: number): Step => {
+					if (polls[index]! < plans[index]!.polls) return waiting(clock.now() + plans[index]!.ms);
+					return plans[index]!.fails ? failed : done;
+				};
+				const { states, end } = loopOf(plans.length, {
+					concurrency,
+					async begin(index) {
 						begun.push(index);
-						most = Math.max(most, ++atWork);
-						await wait(plans[index]!.ticks);
-						atWork--;
-						return plans[index]!.fails ? failure : succeed(index);
+						expect(begun.length - ended.length).toBeLessThanOrEqual(concurrency);
+						await pass(plans[index]!.ms);
+						return step(index);
 					},
+					async poll(index, wait) {
+						expect(clock.now()).toBeGreaterThanOrEqual(wait.dueAt);
+						polls[index]!++;
+						await pass(1);
+						return step(index);
+					},
+					ended: (index) => ended.push(index),
+				});
+				expect(await end()).toEqual({ is: 'worked' });
+				expect(begun).toEqual([...plans.keys()]);
+				expect([...ended].sort((a, b) => a - b)).toEqual([...plans.keys()]);
+				expect(states.map(({ is }) => is)).toEqual(
+					plans.map(({ fails }) => (fails ? 'failed' : 'done')),
 				);
-				expect(begun).toEqual(plans.map((_, index) => index));
-				expect(most).toBeLessThanOrEqual(concurrency);
-				expect(atWork).toBe(0);
-				expect(stop).toBeUndefined();
+				expect(polls).toEqual(plans.map((one) => one.polls));
 			},
 		),
 	);
 });
 
-test('a failure that stops the batch begins no further item and waits for those at work', async () => {
+test('a failure that ends the loop begins no further item and waits for those under way', async () => {
 	const begun: number[] = [];
-	const returned: number[] = [];
-	const stop = await runBatch(
-		{ count: 100, concurrency: 3, stopAtFailure: true },
-		async (index, halt) => {
+	const ended: number[] = [];
+	const { states, end } = loopOf(100, {
+		concurrency: 3,
+		stopsAtFailure: true,
+		async begin(index, signal) {
 			begun.push(index);
-			await wait(index === 1 ? 5 : 30);
-			returned.push(index);
-			return index === 1 ? failure : halt.aborted ? undefined : succeed(index);
+			await pass(index === 1 ? 5 : 30);
+			if (index === 1) return failed;
+			return signal.aborted && index === 2 ? { is: 'stopped' } : done;
 		},
-	);
+		ended: (index) => ended.push(index),
+	});
+	expect(await end()).toMatchObject({ is: 'failed', index: 1 });
 	expect(begun).toEqual([0, 1, 2]);
-	expect(returned.sort()).toEqual([0, 1, 2]);
-	expect(stop).toEqual({ index: 1, failure: failure.ok ? undefined : failure.failure });
+	// What they learned in the meantime is kept, and what was stopped is as it was.
+	expect(ended).toEqual([1, 0]);
+	expect(states.slice(0, 4).map(({ is }) => is)).toEqual([
+		'done',
+		'failed',
+		'notBegun',
+		'notBegun',
+	]);
+});
+
+test('an item that has failed already ends the loop before anything is begun', async () => {
+	const { states, end } = loopOf([failed as ItemState, { is: 'notBegun' }], {
+		stopsAtFailure: true,
+	});
+	expect(await end()).toMatchObject({ is: 'failed', index: 0 });
+	expect(states[1]).toEqual({ is: 'notBegun' });
 });
 
 test('10,000 items work', async () => {
 	const worked = new Set<number>();
-	await runBatch({ count: 10_000, concurrency: 100, stopAtFailure: true }, async (index) => {
-		await wait(1);
-		worked.add(index);
-		return succeed(index);
+	const { end } = loopOf(10_000, {
+		concurrency: 1_000,
+		begin: () => Promise.resolve(waiting(clock.now() + 100)),
+		ended: (index) => worked.add(index),
 	});
+	await end();
 	expect(worked.size).toBe(10_000);
 });
 
-test('cancelling halts those at work and begins no further item', async () => {
+test('cancelling aborts those under way and begins no further item', async () => {
 	const cancelling = new AbortController();
 	let begun = 0;
-	await runBatch(
-		{ count: 100, concurrency: 2, stopAtFailure: false, cancel: cancelling.signal },
-		async (index, halt) => {
+	const { end } = loopOf(100, {
+		concurrency: 2,
+		cancel: cancelling.signal,
+		async begin(index, signal) {
 			begun++;
+			await pass(3);
 			if (index === 1) cancelling.abort();
-			await wait(3);
-			return halt.aborted ? undefined : succeed(index);
+			await pass(3);
+			return signal.aborted ? { is: 'stopped' } : done;
 		},
-	);
+	});
+	expect(await end()).toEqual({ is: 'cancelled' });
 	expect(begun).toBe(2);
+});
+
+test('cancelling ends the loop while it sleeps', async () => {
+	const cancelling = new AbortController();
+	let polls = 0;
+	const { end } = loopOf(3, {
+		cancel: cancelling.signal,
+		begin: () => Promise.resolve(waiting(Infinity)),
+		poll: () => Promise.resolve((polls++, done)),
+	});
+	setTimeout(() => cancelling.abort(), 1_000);
+	expect(await end()).toEqual({ is: 'cancelled' });
+	expect(polls).toBe(0);
+});
+
+test('a checkpoint comes once the first items have begun, and before any other does', async () => {
+	const begun: number[] = [];
+	const { states, end } = loopOf(25, {
+		concurrency: 5,
+		checkpoints: true,
+		async begin(index) {
+			begun.push(index);
+			await pass(index === 0 ? 1 : 50);
+			return index === 0 ? done : waiting(clock.now() + 10);
+		},
+		poll: async (_index, wait, signal) => {
+			await pass(1_000);
+			return signal.aborted ? { is: 'stopped' } : waiting(wait.dueAt);
+		},
+	});
+	expect(await end()).toEqual({ is: 'checkpoint' });
+	expect(begun).toEqual([0, 1, 2, 3, 4]);
+	expect(states.map(({ is }) => is).slice(0, 6)).toEqual([
+		'done',
+		...Array<string>(4).fill('waiting'),
+		'notBegun',
+	]);
+});
+
+test('there is no checkpoint where nothing is left to do', async () => {
+	expect(await loopOf(3, { checkpoints: true }).end()).toEqual({ is: 'worked' });
+});
+
+test('nothing under way, the loop ends for as long as it is told to', async () => {
+	const { states, end } = loopOf(2, {
+		begin: () => Promise.resolve(waiting(clock.now() + 100_000)),
+		idle: (waits) => ({ is: 'park', until: waits[0]!.dueAt }),
+	});
+	const now = clock.now();
+	expect(await end()).toEqual({ is: 'parked', until: now + 100_000 });
+	expect(states.map(({ is }) => is)).toEqual(['waiting', 'waiting']);
 });

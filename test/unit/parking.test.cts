@@ -186,8 +186,9 @@ describe('where to wait', () => {
 		expect(host.rests).toHaveLength(1);
 	});
 
-	test('in memory only: nothing is ever stored', async () => {
-		const { host } = await execute(lasting(HOUR / 2), { options: { whereToWait: 'memory' } });
+	test.each([0, 30, 100])('in memory only: nothing is ever stored (%d s)', async (pollInterval) => {
+		const options = { whereToWait: 'memory', pollInterval };
+		const { host } = await execute(lasting(HOUR / 2), { options });
 		expect(host.rests).toEqual([]);
 		expect(host.hints).toEqual([]);
 	});
@@ -388,6 +389,44 @@ describe('a retry', () => {
 		const polled = requests.slice(before).filter(({ isCreate }) => !isCreate);
 		expect(polled.length).toBeGreaterThan(0);
 		expect(host.context).toEqual({});
+	});
+});
+
+describe('Retry On Fail', () => {
+	test('of an output that n8n takes for a failed attempt starts no run twice', async () => {
+		const host = hostOf(
+			{ runOf: (item) => ({ durationMs: SECOND, status: item === 0 ? 'failed' : 'succeeded' }) },
+			{ count: 3, options: { onUnsuccessfulRun: 'output' }, node: { retryOnFail: true } },
+		);
+		const first = await host.execute();
+		expect(first[0]?.json).toMatchObject({ status: 'failed', error: 'item 0' });
+		expect(await host.execute()).toEqual(first);
+		expect(host.simulation.service.created).toHaveLength(3);
+	});
+
+	test('parks also where n8n passes no response to the second attempt', async () => {
+		const host = hostOf(
+			{ runOf: (item) => ({ durationMs: (item === 0 ? 100 : 1_000) * SECOND, status: 'failed' }) },
+			{
+				options: { pollInterval: 65 },
+				node: { retryOnFail: true, onError: 'continueRegularOutput' },
+			},
+		);
+		await host.execute();
+		const rests = host.rests.length;
+		host.simulation.parks = false;
+		await host.execute();
+		expect(host.rests.length).toBeGreaterThan(rests);
+		expect(host.hints).toEqual([]);
+	});
+
+	test("a workflow's timeout is counted anew by n8n's Retry", async () => {
+		const settings = { executionTimeout: 300 };
+		const host = hostOf(lasting(400 * SECOND), { settings, options: { pollInterval: 65 } });
+		await expect(host.execute()).rejects.toThrow('has not finished within 270 s');
+		host.executionId = '2';
+		expect((await host.execute())[0]?.json).toMatchObject({ output: '0' });
+		expect(host.simulation.service.created).toHaveLength(1);
 	});
 });
 

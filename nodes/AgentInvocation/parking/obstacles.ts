@@ -1,4 +1,4 @@
-import type { EngineResponse, IExecuteFunctions } from 'n8n-workflow';
+import type { IExecuteFunctions } from 'n8n-workflow';
 
 import { hostMajorVersion, isTool } from '../host';
 import { SHORTEST_STORED_DELAY_MS } from '../runs/schedule';
@@ -12,7 +12,7 @@ const UNAWAITED_MODES = ['manual', 'trigger', 'webhook', 'retry', 'error'];
 
 /** What speaks against asking the engine for anything: neither a checkpoint nor a pause is made. */
 interface EngineFacts {
-	passesResponse: boolean;
+	passesResponses: boolean;
 	majorVersion: number;
 	isTool: boolean;
 	executionOrder: string | undefined;
@@ -41,7 +41,7 @@ const ENGINE: Array<Obstacle<EngineFacts>> = [
 		why: 'the node is the tool of an AI Agent, which waits for its answer',
 	},
 	{
-		stands: (facts) => !facts.passesResponse,
+		stands: (facts) => !facts.passesResponses,
 		why: 'this version of n8n is too old to store it',
 	},
 	{
@@ -50,7 +50,7 @@ const ENGINE: Array<Obstacle<EngineFacts>> = [
 	},
 	{
 		stands: (facts) => facts.executionOrder !== 'v1',
-		why: "the workflow's setting 'Execution Order' is not v1",
+		why: 'the workflow is executed in the old order (v0), which its settings can change',
 	},
 	{
 		stands: (facts) => !facts.hasPreviousNode,
@@ -84,15 +84,15 @@ const PAUSE: Array<Obstacle<PauseFacts>> = [
 /**
  * Why the engine cannot be asked for a checkpoint or a pause.
  *
- * @param response what the host passed to `execute`
+ * @param passesResponses whether the host does to `execute`, as those do that can be asked
  */
 export async function engineObstacle(
 	context: IExecuteFunctions,
-	response: EngineResponse | undefined,
+	passesResponses: boolean,
 ): Promise<string | undefined> {
 	const { node, source } = context.getExecuteData();
 	const facts: EngineFacts = {
-		passesResponse: response !== undefined,
+		passesResponses,
 		majorVersion: await hostMajorVersion(),
 		// Run in the process of an AI Agent, the entry is the agent's own.
 		isTool: isTool(context) || node.name !== context.getNode().name,

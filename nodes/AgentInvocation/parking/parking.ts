@@ -47,7 +47,7 @@ export class Parking {
 	): Promise<Parking> {
 		const { rested } = memory;
 		const endsOn = endOfWorkflow(context, memory.beganOn);
-		const engine = await engineObstacle(context, response);
+		const engine = await engineObstacle(context, memory.hostPassesResponses(response));
 		const obstacle =
 			engine ??
 			(await pauseObstacle(context, {

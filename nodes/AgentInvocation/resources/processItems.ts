@@ -226,8 +226,9 @@ class NodeRun {
 		}
 		this.parking.giveHints(context);
 		// With Retry On Fail, n8n takes an output that begins with `error` for a failed attempt.
-		const isTriedAgain = context.getNode().retryOnFail === true && states[0]?.is === 'failed';
-		if (!isTriedAgain) memory.clear();
+		const mayBeRetried =
+			context.getNode().retryOnFail === true && 'error' in (outputs[0]?.json ?? {});
+		if (!mayBeRetried) memory.clear();
 		return outputs;
 	}
 

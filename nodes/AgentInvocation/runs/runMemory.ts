@@ -12,10 +12,11 @@ const FORMAT = 1;
 /** Matches whatever an item is to start. */
 const ANYTHING = '*';
 
-/** A run that an item has started, or that it was given. Dates are in ms since the epoch. */
+/** A run that an item has started, or that it was given. */
 export interface KnownRun {
 	agentId: number;
 	runId: string;
+	/** When it was started, or its wait was begun anew, in ms since the epoch. */
 	startedOn: number;
 }
 
@@ -58,6 +59,8 @@ interface Stored {
 	baseUrl: string;
 	/** When the node began, in ms since the epoch. */
 	beganOn: number;
+	/** Whether the host has passed a response to `execute`; with Retry On Fail, it does not always. */
+	passesResponse?: boolean;
 	/** The execution that has made a checkpoint: a second one would leave a trace in its data. */
 	checkpointOf?: string;
 	items: Record<string, ItemMemory>;
@@ -121,7 +124,9 @@ export class RunMemory {
 				stored.items[index] ??= { is: 'inDoubt', fingerprint: ANYTHING };
 			}
 		}
-		if (beginning === 'retry') prepareRetry(stored.items);
+		if (beginning === 'retry') prepareRetry(stored.items, date);
+		// n8n counts the workflow's timeout anew.
+		if (rest?.executionId !== executionId) stored.beganOn = date;
 		const memory = new RunMemory(stored, beginning, executionId, rest, () => {
 			delete all.byRunIndex[runIndex];
 			if (Object.keys(all.byRunIndex).length === 0) delete context.agentInvocation;
@@ -132,6 +137,12 @@ export class RunMemory {
 	/** Whether items that have begun go on as they are, and are not begun anew. */
 	get goesOn(): boolean {
 		return this.beginning === 'goingOn' || this.beginning === 'afterCrash';
+	}
+
+	/** Whether the host lets nodes ask the engine for something, and so passes responses to them. */
+	hostPassesResponses(response: unknown): boolean {
+		if (response !== undefined) this.stored.passesResponse = true;
+		return this.stored.passesResponse === true;
 	}
 
 	/** Whether this execution can still make a checkpoint (docs/n8n.md, The pause). */
@@ -243,12 +254,16 @@ interface OpenOptions {
 }
 
 /** A run that was waited for is waited for again; what failed is begun again where nothing is known of it. */
-function prepareRetry(items: Record<string, ItemMemory>): void {
+function prepareRetry(items: Record<string, ItemMemory>, date: number): void {
 	for (const [key, item] of Object.entries(items)) {
 		const from = item.is === 'failed' ? item.retriesFrom : item;
 		if (!from) delete items[key];
-		else if (from.is === 'started') items[key] = { ...from, wait: undefined } as ItemMemory;
 		else items[key] = from;
+		// Its time limit counts anew.
+		if (from?.is === 'started') {
+			const { fingerprint, run } = from;
+			items[key] = { is: 'started', fingerprint, run: { ...run, startedOn: date } };
+		}
 	}
 }
 

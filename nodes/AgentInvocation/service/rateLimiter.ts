@@ -31,6 +31,9 @@ export class RateLimiter {
 
 	private isServing = false;
 
+	/** No waiter's deadline is earlier. */
+	private soonest = Infinity;
+
 	private sleepsUntil = -Infinity;
 
 	private waking = new AbortController();
@@ -63,6 +66,7 @@ export class RateLimiter {
 			const isFirst = admission.priority === 'create' && firstPoll >= 0;
 			queue.splice(isFirst ? firstPoll : queue.length, 0, waiter);
 			this.queues.set(owner, queue);
+			this.soonest = Math.min(this.soonest, deadline);
 			if (deadline < this.sleepsUntil) this.waking.abort();
 			void this.serve();
 		});
@@ -99,8 +103,7 @@ export class RateLimiter {
 				this.endTurn(next.owner);
 				continue;
 			}
-			const deadlines = this.waiters().map(({ deadline }) => deadline);
-			this.sleepsUntil = deadlines.reduce((first, one) => Math.min(first, one), opensAt);
+			this.sleepsUntil = Math.min(this.soonest, opensAt);
 			this.waking = new AbortController();
 			await this.clock.sleep(this.sleepsUntil - now, this.waking.signal);
 			this.sleepsUntil = -Infinity;
@@ -126,11 +129,13 @@ export class RateLimiter {
 
 	/** Settles those whose deadline has come, or comes before the pause ends; tells whether any. */
 	private settleOverdue(now: number): boolean {
+		if (this.soonest > now && this.soonest >= this.pausedUntil) return false;
 		const overdue = this.waiters().filter(
 			({ deadline, sendsAtDeadline }) =>
 				deadline <= now || (!sendsAtDeadline && deadline < this.pausedUntil),
 		);
 		for (const waiter of overdue) waiter.settle(waiter.sendsAtDeadline ? 'send' : 'late');
+		this.soonest = this.waiters().reduce((first, one) => Math.min(first, one.deadline), Infinity);
 		return overdue.length > 0;
 	}
 }

@@ -70,7 +70,7 @@ export function waitsOf(
 		async poll(itemIndex, wait, work) {
 			const options = readItemOptions(context, itemIndex);
 			if (!options.ok) return failed(options);
-			hintAtInterval(wait, work);
+			hintAtInterval(wait, options.value, work);
 			const { service, signal } = work;
 			const poll = await pollRun(service, wait, { clock, signal });
 			const step = stepAfter(poll, wait, options.value, service.baseUrl);
@@ -145,9 +145,12 @@ function isShort(pollIntervalMs: number, isStored: boolean): boolean {
 }
 
 /** Nobody who sets an interval knows that n8n stores no wait of less than 65 s. */
-function hintAtInterval(wait: Wait, { parking }: ItemWork): void {
-	const { pollIntervalMs, leastDelayMs, startedAt } = wait;
-	if (!isShort(pollIntervalMs, false) || !parking.isPossible) return;
+function hintAtInterval(
+	{ pollIntervalMs, leastDelayMs, startedAt }: Wait,
+	{ whereToWait }: WaitOptions,
+	{ parking }: ItemWork,
+): void {
+	if (!isShort(pollIntervalMs, false) || !parking.isPossible || whereToWait === 'memory') return;
 	if (leastDelayMs > 0) {
 		parking.hint(
 			"The runs were polled every 65 seconds, and not at the Poll Interval: n8n stores no shorter waits. For shorter ones, set 'Where to Wait' to 'In Memory Only'.",

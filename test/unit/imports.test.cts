@@ -1,0 +1,55 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import path from 'node:path';
+
+// The node's folders from the ground upwards. A file may import from its own folder and from those before.
+const LAYERS = [
+	['.'],
+	['service'],
+	['runs'],
+	['output'],
+	['parking'],
+	['resources'],
+	['listSearch', 'resourceMapping'],
+];
+const root = path.join(__dirname, '../../nodes/AgentInvocation');
+const TOP = 'AgentInvocation.node.ts';
+
+const files = readdirSync(root, { recursive: true, encoding: 'utf8' }).filter(
+	(file) => file.endsWith('.ts') && file !== TOP,
+);
+
+/** The folder below the root that a file is in. */
+const folderOf = (file: string) => (file.includes(path.sep) ? file.split(path.sep)[0]! : '.');
+const layerOf = (file: string) => LAYERS.findIndex((names) => names.includes(folderOf(file)));
+
+function importsOf(file: string): string[] {
+	const text = readFileSync(path.join(root, file), 'utf8');
+	const found = [...text.matchAll(/from '(\.[^']+)'/g)].map(([, target]) => target!);
+	return found.map((target) => path.relative(root, path.resolve(root, path.dirname(file), target)));
+}
+
+test('there are files, and each is in a folder that has its place', () => {
+	expect(files.length).toBeGreaterThan(30);
+	expect(files.filter((file) => layerOf(file) < 0)).toEqual([]);
+});
+
+test('imports go one way only', () => {
+	const wrong = files.flatMap((file) =>
+		importsOf(file)
+			.filter((target) => {
+				const isOwnFolder = folderOf(target) === folderOf(file);
+				return !isOwnFolder && layerOf(target) >= layerOf(file);
+			})
+			.map((target) => `${file} imports ${target}`),
+	);
+	expect(wrong).toEqual([]);
+});
+
+test('no file is imported in a circle', () => {
+	const graph = new Map(files.map((file) => [file, importsOf(file).map((to) => `${to}.ts`)]));
+	const visit = (file: string, trail: string[]): string[] =>
+		trail.includes(file)
+			? [[...trail, file].join(' > ')]
+			: (graph.get(file) ?? []).flatMap((next) => visit(next, [...trail, file]));
+	expect(files.flatMap((file) => visit(file, [])).slice(0, 3)).toEqual([]);
+});
