@@ -7,6 +7,13 @@ const sandbox = useSandbox();
 beforeEach(() => void jest.replaceProperty(backoffRange, 'first', 20));
 afterEach(() => jest.restoreAllMocks());
 
+/** Resolves once a run has been polled. */
+async function polled(): Promise<void> {
+	while (!sandbox.current.requests.some(({ method }) => method === 'GET')) {
+		await new Promise((resolve) => setTimeout(resolve, 10));
+	}
+}
+
 test('that n8n cannot read for a moment does not end the wait', async () => {
 	let reads = 0;
 	const credential = {
@@ -32,7 +39,8 @@ test('that is gone ends the wait and names the run', async () => {
 		},
 	};
 	const running = run(sandbox.current, createRun(3, { seconds: 600 }), { credential });
-	setTimeout(() => (isGone = true), 500);
+	await polled();
+	isGone = true;
 	const { error } = await running;
 	const { runId } = sandbox.current.runs.all[0]!;
 	expect(error!.message).toContain('was removed or changed while the node was at work');
@@ -44,7 +52,8 @@ test('that was changed to another service gets its key to that one alone', async
 	const other = await startSandbox(0, { apiKeys: ['other-key'] });
 	const credential = { apiKey: 'sandbox-key', baseUrl: sandbox.current.baseUrl };
 	const running = run(sandbox.current, createRun(3, { seconds: 600 }), { credential });
-	setTimeout(() => Object.assign(credential, { apiKey: 'other-key', baseUrl: other.baseUrl }), 500);
+	await polled();
+	Object.assign(credential, { apiKey: 'other-key', baseUrl: other.baseUrl });
 	const { error } = await running;
 	await other.close();
 	expect(error!.message).toContain(sandbox.current.runs.all[0]!.runId);

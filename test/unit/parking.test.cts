@@ -420,6 +420,27 @@ describe('Retry On Fail', () => {
 		expect(host.hints).toEqual([]);
 	});
 
+	test.each([0, 65])(
+		'makes as many attempts as it allows and no more (interval: %d)',
+		async (pollInterval) => {
+			const host = hostOf(
+				{
+					runOf: (item) => ({
+						durationMs: (100 + item) * SECOND,
+						status: item === 0 ? 'failed' : 'succeeded',
+					}),
+				},
+				{ count: 2, options: { pollInterval }, node: { retryOnFail: true, maxTries: 3 } },
+			);
+			await expect(settle(host.runWithRetries(3))).rejects.toThrow('failed: item 0');
+			// The failed run is started anew by each attempt, the other one once.
+			expect(host.simulation.service.created.map(({ item }) => item)).toEqual([0, 1, 0, 0]);
+			host.executionId = '2';
+			await expect(settle(host.runWithRetries(3))).rejects.toThrow('failed: item 0');
+			expect(host.simulation.service.created).toHaveLength(7);
+		},
+	);
+
 	test("a workflow's timeout is counted anew by n8n's Retry", async () => {
 		const settings = { executionTimeout: 300 };
 		const host = hostOf(lasting(400 * SECOND), { settings, options: { pollInterval: 65 } });

@@ -79,6 +79,21 @@ export class SimulatedHost {
 		}
 	}
 
+	/** Runs the node with Retry On Fail as n8n does, which counts the attempts anew after each rest. */
+	async runWithRetries(maxTries: number): Promise<INodeExecutionData[]> {
+		for (let attempt = 1; ; attempt++) {
+			try {
+				const output = await this.runOnce();
+				if (!('actions' in output)) return output[0] ?? [];
+				await this.rest(output);
+				attempt = 0;
+			} catch (thrown) {
+				if (attempt === maxTries) throw thrown;
+				await new Promise((resolve) => setTimeout(resolve, 1_000));
+			}
+		}
+	}
+
 	/** Runs the node until its end or its next rest, whose date is then passed. */
 	async runOnce(): Promise<INodeExecutionData[][] | EngineRequest> {
 		const response =

@@ -75,7 +75,14 @@ function openMemory(context: IExecuteFunctions, { startsRuns }: Operation): Resu
 		date: clock.date(),
 		count: context.getInputData().length,
 		startsRuns,
+		mostAttempts: mostAttempts(context),
 	});
+}
+
+/** How many attempts n8n allows (docs/n8n.md, Memory). */
+function mostAttempts(context: IExecuteFunctions): number {
+	const { retryOnFail, maxTries } = context.getNode();
+	return retryOnFail ? Math.min(5, Math.max(2, maxTries || 3)) : 1;
 }
 
 /** One run of the node, from its beginning or the end of a rest until its end or the next rest. */

@@ -61,6 +61,9 @@ interface Stored {
 	beganOn: number;
 	/** Whether the host has passed a response to `execute`; with Retry On Fail, it does not always. */
 	passesResponse?: boolean;
+	/** How many attempts have begun, and in which execution. */
+	attempts?: number;
+	attemptsOf?: string;
 	/** The execution that has made a checkpoint: a second one would leave a trace in its data. */
 	checkpointOf?: string;
 	items: Record<string, ItemMemory>;
@@ -74,8 +77,9 @@ interface Stored {
  * - `goingOn`: after a rest.
  * - `afterCrash`: n8n's Retry of an execution that ended unforeseen after a rest.
  * - `retry`: of a node that has failed.
+ * - `exhausted`: the same, but Retry On Fail allows no further attempt. n8n counts them anew after each rest.
  */
-export type Beginning = 'first' | 'goingOn' | 'afterCrash' | 'retry';
+export type Beginning = 'first' | 'goingOn' | 'afterCrash' | 'retry' | 'exhausted';
 
 /**
  * All that the node knows of its items, in the node's context. n8n hands that context on to Retry On Fail
@@ -103,7 +107,7 @@ export class RunMemory {
 	 */
 	static open(
 		context: IDataObject,
-		{ runIndex, executionId = '', date, count, startsRuns }: OpenOptions,
+		{ runIndex, executionId = '', date, count, startsRuns, mostAttempts }: OpenOptions,
 	): Result<RunMemory> {
 		const found = context.agentInvocation;
 		if (found !== undefined && !isFormat(found)) return refuseUnknown(found);
@@ -116,9 +120,14 @@ export class RunMemory {
 		const stored = (all.byRunIndex[runIndex] ??= { baseUrl: '', beganOn: date, items: {} });
 		const { rest } = stored;
 		delete stored.rest;
+		if (!rest)
+			stored.attempts = (stored.attemptsOf === executionId ? (stored.attempts ?? 0) : 0) + 1;
+		if (!rest) stored.attemptsOf = executionId;
 		const isSame = rest?.executionId === executionId;
 		const afterRest = isSame ? 'goingOn' : 'afterCrash';
-		const beginning = !known ? 'first' : rest ? afterRest : 'retry';
+		const isExhausted = (stored.attempts ?? 0) > mostAttempts;
+		const retry = isExhausted ? 'exhausted' : 'retry';
+		const beginning = !known ? 'first' : rest ? afterRest : retry;
 		if (beginning === 'afterCrash' && startsRuns) {
 			for (let index = 0; index < count; index++) {
 				stored.items[index] ??= { is: 'inDoubt', fingerprint: ANYTHING };
@@ -136,7 +145,7 @@ export class RunMemory {
 
 	/** Whether items that have begun go on as they are, and are not begun anew. */
 	get goesOn(): boolean {
-		return this.beginning === 'goingOn' || this.beginning === 'afterCrash';
+		return ['goingOn', 'afterCrash', 'exhausted'].includes(this.beginning);
 	}
 
 	/** Whether the host lets nodes ask the engine for something, and so passes responses to them. */
@@ -251,6 +260,8 @@ interface OpenOptions {
 	date: number;
 	count: number;
 	startsRuns: boolean;
+	/** How many attempts Retry On Fail allows, the first included. */
+	mostAttempts: number;
 }
 
 /** A run that was waited for is waited for again; what failed is begun again where nothing is known of it. */
