@@ -1,6 +1,6 @@
 import type { INode } from 'n8n-workflow';
 
-import type { StoredExecution } from '../../hosts/n8n.cts';
+import type { StoredExecution, WorkflowFile } from '../../hosts/n8n.cts';
 import { itemsOf, jsonOf, TestHost } from '../support/host.cts';
 import {
 	agentNode,
@@ -50,6 +50,12 @@ const good = n8nNode('Good', 'set', 3.4, {
 });
 const aside = n8nNode('Aside', 'noOp');
 
+/** Leads a node's output into the second input of the node after it. */
+function intoSecondInput(from: string, workflow: WorkflowFile): WorkflowFile {
+	const main = [[{ node: 'Merge', type: 'main', index: 1 }]];
+	return { ...workflow, connections: { ...workflow.connections, [from]: { main } } };
+}
+
 const workflows = [
 	parkedWorkflow('survives'),
 	parkedWorkflow('stops', { retryOnFail: true, maxTries: 2, waitBetweenTries: 0 }),
@@ -86,10 +92,13 @@ const workflows = [
 		],
 		{ Rows: [['Side']], Side: [[], ['Run']], Run: [['Good']] },
 	),
-	webhookWorkflow(
-		'merges',
-		[agentNode('Run', parking()), aside, n8nNode('Merge', 'merge', 3.2, { parameters: {} })],
-		{ Rows: [['Run', 'Aside']], Run: [['Merge']], Aside: [['Merge']] },
+	intoSecondInput(
+		'Aside',
+		webhookWorkflow(
+			'merges',
+			[agentNode('Run', parking()), aside, n8nNode('Merge', 'merge', 3.2, { parameters: {} })],
+			{ Rows: [['Run', 'Aside']], Run: [['Merge']], Aside: [['Merge']] },
+		),
 	),
 	loopWorkflow('loops', agentNode('Run', parking())),
 	collectWorkflow('collects', { options: { pollInterval: 65 } }),
@@ -117,7 +126,7 @@ workflows.push({
 
 const rows: Record<string, unknown[]> = {
 	survives: [row(240, 'four minutes'), row(1, 'one second'), row(100, 'in between')],
-	stops: [row(1, 'soon'), row(40, 'broke', 'failed'), row(3_600, 'never awaited')],
+	stops: [row(1, 'soon'), row(40, 'broke for good', 'failed'), row(3_600, 'never awaited')],
 	once: [row(20, 'the first'), row(20, 'no other')],
 	stored: [row(1, 'stored at once')],
 	manyRows: Array.from({ length: 25 }, (_, n) => row(30, `row ${n}`)),
@@ -206,16 +215,16 @@ test('Retry On Fail, and Retry, wait for the runs that go on and start anew the 
 	const execution = await endOf('stops');
 	expect(execution.status).toBe('error');
 	const { error } = execution.data.resultData;
-	expect(error?.message).toMatch(/^Run [0-9a-f-]{36} of agent 3 failed: broke$/);
+	expect(error?.message).toMatch(/^Run [0-9a-f-]{36} of agent 3 failed: broke for good$/);
 	const other = host.sandbox.runs.all.find(({ bindings }) => bindings.text === 'never awaited');
 	expect(error?.description).toContain(other?.runId);
 	expect(error?.description).toContain("Use 'Get a run'");
 	expect(error).toMatchObject({ node: { name: 'Run' } });
-	expect([createsOf(['broke']), createsOf(['never awaited', 'soon'])]).toEqual([2, 2]);
+	expect([createsOf(['broke for good']), createsOf(['never awaited', 'soon'])]).toEqual([2, 2]);
 
 	const retried = await host.n8n.endOf(await host.n8n.retry(execution.id), 450_000);
 	expect(retried.status).toBe('error');
-	expect([createsOf(['broke']), createsOf(['never awaited', 'soon'])]).toEqual([4, 2]);
+	expect([createsOf(['broke for good']), createsOf(['never awaited', 'soon'])]).toEqual([4, 2]);
 });
 
 test('the time limit holds while parked, as a failed item and as output', async () => {
@@ -331,7 +340,7 @@ test('a run of four minutes survives: right outputs, in order, one create an ite
 	// Nothing of the rests is left in what the execution tells.
 	const [task, ...more] = execution.data.resultData.runData.Run!;
 	expect(more).toEqual([]);
-	expect(task?.source).toEqual([{ previousNode: 'Rows' }]);
+	expect(task?.source).toMatchObject([{ previousNode: 'Rows', previousNodeRun: 0 }]);
 	expect(JSON.stringify(execution.data)).not.toContain('agentInvocation"');
 });
 

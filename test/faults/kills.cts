@@ -33,7 +33,7 @@ export const kills: Kill[] = [
 		moment: 'Parked, in mid-poll',
 		status: 'crashed',
 		runs: 1,
-		user: "n8n says that it stopped in mid-execution. Its Retry goes on with the same run and gives the output.",
+		user: 'n8n says that it stopped in mid-execution. Its Retry goes on with the same run and gives the output.',
 	},
 	{
 		moment: 'Resumed, in the next node',

@@ -166,8 +166,9 @@ describe('a wait that is stored', () => {
 			resumesLateMs: 20 * SECOND,
 		});
 		const gaps = service.polledAt.map((at, index, all) => at - (all[index - 1] ?? 0));
-		// 65 s and the delay of the resume; a minute in memory, after which all is polled that is due soon.
-		expect(gaps.slice(0, 4).map((ms) => Math.round(ms / SECOND))).toEqual([85, 60, 85, 60]);
+		// 65 s, the delay of the resume and 15 s for n8n's recovery; after a minute in memory all is polled
+		// that is due soon.
+		expect(gaps.slice(0, 4).map((ms) => Math.round(ms / SECOND))).toEqual([100, 45, 100, 45]);
 		expect(host.rests).toHaveLength(3);
 	});
 });
@@ -453,7 +454,7 @@ describe('Retry On Fail', () => {
 
 describe('the barrier', () => {
 	const wait = (dueAt: number, changes: Partial<Wait> = {}) =>
-		({ dueAt, isLong: true, troubles: 0, staysInMemory: false, ...changes }) as Wait;
+		({ dueAt, isLong: true, troubles: 0, where: 'auto', ...changes }) as Wait;
 	const at = (seconds: number) => seconds * SECOND;
 
 	test('parks until the first wait is due, and for 65 s at the least', () => {
@@ -480,7 +481,7 @@ describe('the barrier', () => {
 
 	test('parks nothing before its time, nor what stays in memory', () => {
 		expect(idleAt([wait(at(100))], 0, at(60))).toEqual({ is: 'sleep', until: at(60) });
-		const staying = [wait(at(100), { staysInMemory: true }), wait(at(200))];
+		const staying = [wait(at(100), { where: 'memory' }), wait(at(200))];
 		expect(idleAt(staying, 0, 0)).toEqual({ is: 'sleep', until: at(100) });
 	});
 });

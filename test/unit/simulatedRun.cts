@@ -6,6 +6,7 @@ import {
 	type Poll,
 	type Wait,
 } from '../../nodes/AgentInvocation/runs/waitForRun.ts';
+import type { WaitOptions } from '../../nodes/AgentInvocation/runs/waitOptions.ts';
 import type { Answer } from '../../nodes/AgentInvocation/service/answer.ts';
 import { RateLimiter } from '../../nodes/AgentInvocation/service/rateLimiter.ts';
 import type { Service } from '../../nodes/AgentInvocation/service/service.ts';
@@ -49,6 +50,9 @@ export function simulateRun(
 	return { service: service as Service, askedAt };
 }
 
+/** How a wait differs from the usual one. */
+export type WaitChanges = Partial<Wait & Pick<WaitOptions, 'timeoutMs' | 'pollIntervalMs'>>;
+
 /**
  * Waits for a run that was just created, with nothing but the node's own loop and polls.
  *
@@ -57,7 +61,7 @@ export function simulateRun(
  */
 export async function waitForRun(
 	service: Service,
-	changes: Partial<Wait> = {},
+	{ timeoutMs = 0, pollIntervalMs = 0, ...changes }: WaitChanges = {},
 	cancel?: AbortSignal,
 ): Promise<Poll | undefined> {
 	const wait = {
@@ -65,11 +69,16 @@ export async function waitForRun(
 		runId: RUN_ID,
 		lastSeen: { run_id: RUN_ID, status: 'pending' },
 		startedAt: clock.now(),
-		timeoutMs: 0,
-		pollIntervalMs: 0,
-		leastDelayMs: 0,
-		staysInMemory: false,
-		endsWithWorkflow: false,
+		deadline: clock.now() + (timeoutMs || Infinity),
+		where: 'memory' as const,
+		options: {
+			timeoutMs,
+			pollIntervalMs,
+			onUnsuccessfulRun: 'error' as const,
+			onTimeout: 'error' as const,
+			outputFormat: 'text' as const,
+			whereToWait: 'memory' as const,
+		},
 		isEarlier: false,
 		...changes,
 	};

@@ -1,7 +1,7 @@
 import type { Answer } from '../../nodes/AgentInvocation/service/answer.ts';
 import { systemClock as clock } from '../../nodes/AgentInvocation/clock.ts';
-import type { Poll, Wait } from '../../nodes/AgentInvocation/runs/waitForRun.ts';
-import { simulateRun, waitForRun, type SimulatedRun } from './simulatedRun.cts';
+import type { Poll } from '../../nodes/AgentInvocation/runs/waitForRun.ts';
+import { simulateRun, waitForRun, type SimulatedRun, type WaitChanges } from './simulatedRun.cts';
 import { settle } from './virtualTime.cts';
 
 const SECOND = 1_000;
@@ -13,7 +13,7 @@ afterEach(() => jest.useRealTimers());
 /** Waits on virtual time; gives what the last poll told. */
 async function wait(
 	{ service }: SimulatedRun,
-	changes: Partial<Wait> = {},
+	changes: WaitChanges = {},
 	signal?: AbortSignal,
 ): Promise<{ end: Poll | undefined; ms: number }> {
 	const startedAt = clock.now();

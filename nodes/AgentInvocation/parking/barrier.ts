@@ -20,7 +20,7 @@ export function idleAt(waits: Wait[], now: number, parksFrom: number): Idle {
 	if (soon.some(({ isLong, troubles }) => !isLong || troubles > 0)) {
 		return { is: 'sleep', until: due };
 	}
-	if (waits.some(({ staysInMemory }) => staysInMemory)) return { is: 'sleep', until: due };
+	if (waits.some(({ where }) => where === 'memory')) return { is: 'sleep', until: due };
 	if (now < parksFrom) return { is: 'sleep', until: Math.min(due, parksFrom) };
 	if (soon.length > 0) return { is: 'poll', isDue: isSoon };
 	return { is: 'park', until: Math.max(due, now + SHORTEST_STORED_DELAY_MS) };

@@ -16,8 +16,11 @@ const SHORTEST_WORKFLOW_MS = 60_000;
 /** n8n resumes to the second. Later than this, in ms, it has just started. */
 const LATE_MS = 5_000;
 
-/** How long n8n's recovery may take after a start, in ms: until then nothing is parked again. */
-const RECOVERY_MS = 60_000;
+/**
+ * How long n8n's recovery may take after a start, in ms. It reads executions that run and writes 'crashed'
+ * over what they are a moment later, so for some seconds none ends, and for a minute none is parked again.
+ */
+const RECOVERY_MS = { beforeEnds: 15_000, beforeParks: 60_000 };
 
 /** Whether, when and why not the execution of a node is parked. */
 export class Parking {
@@ -26,6 +29,8 @@ export class Parking {
 	private constructor(
 		private readonly clock: Clock,
 		private readonly obstacle: string | undefined,
+		/** Before that time, by the clock, nothing is polled. */
+		readonly pollsFrom: number,
 		/** Before that time, by the clock, nothing is parked. */
 		private readonly parksFrom: number,
 		/** Whether the node's end may be preceded by a checkpoint, which n8n stores where it saves progress. */
@@ -58,7 +63,8 @@ export class Parking {
 		return new Parking(
 			clock,
 			obstacle,
-			isLate ? clock.now() + RECOVERY_MS : clock.now(),
+			clock.now() + (isLate ? RECOVERY_MS.beforeEnds : 0),
+			clock.now() + (isLate ? RECOVERY_MS.beforeParks : 0),
 			engine === undefined && savesProgress(context) && memory.mayCheckpoint,
 			endsOn - memory.beganOn < SHORTEST_WORKFLOW_MS ? Infinity : endsOn,
 		);

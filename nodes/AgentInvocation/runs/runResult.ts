@@ -12,8 +12,8 @@ type Subject = Pick<Wait, 'agentId' | 'runId'>;
 /**
  * Turns what a poll tells into the item's output, or into the failure that its options make of it.
  */
-export function stepAfter(poll: Poll, wait: Wait, options: WaitOptions, baseUrl: string): Step {
-	const { agentId, runId } = wait;
+export function stepAfter(poll: Poll, wait: Wait, baseUrl: string): Step {
+	const { agentId, runId, options } = wait;
 	switch (poll.is) {
 		case 'stopped':
 		case 'waiting':
@@ -62,9 +62,12 @@ export function resultOf(run: Run, subject: Subject, options: WaitOptions): Step
 }
 
 function timeIsUp(wait: Wait, lastSeen?: Run, trouble?: Failure): Failure {
-	const { agentId, runId, timeoutMs, endsWithWorkflow } = wait;
+	const { agentId, runId, options, startedAt, deadline } = wait;
+	const seconds = Math.round((deadline - startedAt) / 100) / 10;
+	const endsWithWorkflow =
+		options.timeoutMs === 0 || Math.round(deadline - startedAt) < options.timeoutMs;
 	return {
-		message: `Run ${runId} of agent ${agentId} has not finished within ${Math.round(timeoutMs / 100) / 10} s`,
+		message: `Run ${runId} of agent ${agentId} has not finished within ${seconds} s`,
 		description: sentences(
 			"It goes on at the service. Use 'Get a run' with this run ID to fetch its result later.",
 			endsWithWorkflow

@@ -7,6 +7,7 @@ import { requestTimeouts, type Service } from '../service/service';
 import { isFinished, type Run } from '../service/types';
 import { durationsOf } from './durations';
 import { delayAfterTrouble, delayBeforeNextPoll, SHORTEST_STORED_DELAY_MS } from './schedule';
+import type { WaitOptions } from './waitOptions';
 
 /** How long after its creation a run that the service does not know yet is polled all the same, in ms. */
 export const NOT_FOUND_GRACE_MS = 10_000;
@@ -20,16 +21,11 @@ export interface Wait {
 	runId: string;
 	/** When the run was created, or the waiting began. */
 	startedAt: number;
-	/** How long to wait from `startedAt`; 0 for no limit. */
-	timeoutMs: number;
-	/** A fixed delay between polls; 0 for the automatic one. */
-	pollIntervalMs: number;
-	/** No delay is shorter. */
-	leastDelayMs: number;
-	/** Whether n8n must not store the execution meanwhile. */
-	staysInMemory: boolean;
-	/** Whether the time limit is not the user's own, but what is left until the workflow's timeout. */
-	endsWithWorkflow: boolean;
+	options: WaitOptions;
+	/** Where it really waits: not every option is possible everywhere. */
+	where: WaitOptions['whereToWait'];
+	/** When the time limit is reached; Infinity when there is none. */
+	deadline: number;
 	/** What the service has answered about the run so far; absent when it was not asked yet. */
 	lastSeen?: Run;
 	/** How many polls in a row have met trouble. */
@@ -58,11 +54,6 @@ export type Poll =
 	| { is: 'waiting'; wait: Wait }
 	| { is: 'stopped' };
 
-/** When a wait's time limit is reached, by the clock; Infinity when it has none. */
-export function deadlineOf({ startedAt, timeoutMs }: Wait): number {
-	return timeoutMs > 0 ? startedAt + timeoutMs : Infinity;
-}
-
 /**
  * Begins a wait that is due after its first delay, or at once.
  *
@@ -87,8 +78,7 @@ export async function pollRun(
 	wait: Wait,
 	{ clock, signal }: { clock: Clock; signal?: AbortSignal },
 ): Promise<Poll> {
-	const { agentId, runId } = wait;
-	const deadline = deadlineOf(wait);
+	const { agentId, runId, deadline } = wait;
 	const now = clock.now();
 	const request = { ...getRun(agentId, runId), ...(wait.isLong && shortPoll()) };
 	const answer = await sendOnce(service, request, {
@@ -113,9 +103,13 @@ export async function pollRun(
 		return { is: 'waiting', wait: dueAfter(seen, delay, clock) };
 	}
 
+	if (isNotThereYet(answer, wait, clock.now()) && !timeIsUp) {
+		const delay = scheduledDelay(wait, service.baseUrl, clock);
+		return { is: 'waiting', wait: dueAfter(wait, delay, clock) };
+	}
 	const troubles = wait.troubles + 1;
 	const purpose = wait.lastSeen === undefined ? 'firstPoll' : 'poll';
-	if (isNotThereYet(answer, wait, clock.now()) || isRetried(answer, purpose, troubles)) {
+	if (isRetried(answer, purpose, troubles)) {
 		if (timeIsUp) return { is: 'timeLimit', lastSeen: wait.lastSeen, answer };
 		const met = { ...wait, troubles };
 		const delay = troubleDelay(met, answer, service, clock);
@@ -128,11 +122,16 @@ function shortPoll() {
 	return { timeoutMs: requestTimeouts.shortPoll };
 }
 
+/** A wait that is stored from the start has no delay that n8n does not store. */
+function leastDelayMs({ options }: Wait): number {
+	return options.whereToWait === 'stored' ? SHORTEST_STORED_DELAY_MS : 0;
+}
+
 function scheduledDelay(wait: Wait, baseUrl: string, clock: Clock): number {
 	return delayBeforeNextPoll({
 		waitedMs: clock.now() - wait.startedAt,
-		pollIntervalMs: wait.pollIntervalMs,
-		leastMs: wait.leastDelayMs,
+		pollIntervalMs: wait.options.pollIntervalMs,
+		leastMs: leastDelayMs(wait),
 		expectedMs: durationsOf(baseUrl, wait.agentId).expect(),
 	});
 }
@@ -141,7 +140,7 @@ function troubleDelay(wait: Wait, answer: Answer, service: Service, clock: Clock
 	const scheduled = scheduledDelay(wait, service.baseUrl, clock);
 	// The limiter knows for how long a rate limit holds.
 	if (answer.kind === 'rateLimited') {
-		return Math.max(service.limiter.pausedUntil - clock.now(), wait.leastDelayMs);
+		return Math.max(service.limiter.pausedUntil - clock.now(), leastDelayMs(wait));
 	}
 	const date = clock.date();
 	const backoff = backoffMs(answer, wait.troubles, date, Math.random());
@@ -150,7 +149,7 @@ function troubleDelay(wait: Wait, answer: Answer, service: Service, clock: Clock
 }
 
 function dueAfter(wait: Wait, delay: number, clock: Clock): Wait {
-	const left = deadlineOf(wait) - clock.now();
+	const left = wait.deadline - clock.now();
 	const isLong = Math.min(delay, left) >= SHORTEST_STORED_DELAY_MS;
 	return { ...wait, dueAt: clock.now() + Math.min(delay, left), isLong };
 }

@@ -1,6 +1,7 @@
 import type { IDataObject, IExecuteFunctions } from 'n8n-workflow';
 
 import { systemClock as clock } from '../../clock';
+import type { Parking } from '../../parking/parking';
 import type { Result } from '../../result';
 import { failed, type Step } from '../../runs/loop';
 import type { KnownRun } from '../../runs/runMemory';
@@ -22,34 +23,24 @@ export function readItemOptions(
 	return readWaitOptions(context.getNodeParameter('options', itemIndex, {}) as IDataObject);
 }
 
-/**
- * Begins to wait for an item's run.
- *
- * @param lastSeen what the service has answered about it; absent when it was not asked yet
- * @param isDueNow whether it may have finished already
- */
+interface BeginningOfWait {
+	/** What the service has answered about the run; absent when it was not asked yet. */
+	lastSeen?: Run;
+	/** Whether the run may have finished already. */
+	isDueNow?: boolean;
+	/** Whether an earlier attempt of the node has started the run. */
+	isEarlier?: boolean;
+}
+
+/** Begins to wait for an item's run. */
 export function waitFor(
 	run: KnownRun,
 	options: WaitOptions,
 	{ service, parking }: ItemWork,
-	{ lastSeen, isDueNow = false, isEarlier = false }: Partial<BeginningOfWait> = {},
+	{ lastSeen, isDueNow = false, isEarlier = false }: BeginningOfWait = {},
 ): Step {
-	const wait = {
-		...settingsOf(options, run.startedOn, parking),
-		agentId: run.agentId,
-		runId: run.runId,
-		startedAt: clock.now(),
-		isEarlier,
-		...(lastSeen && { lastSeen }),
-	};
+	const wait = { ...waitOf(run, options, parking, 0), isEarlier, ...(lastSeen && { lastSeen }) };
 	return { is: 'waiting', wait: beginWait(wait, service.baseUrl, clock, isDueNow) };
-}
-
-interface BeginningOfWait {
-	lastSeen: Run;
-	isDueNow: boolean;
-	/** Whether an earlier attempt of the node has started the run. */
-	isEarlier: boolean;
 }
 
 /**
@@ -68,16 +59,14 @@ export function waitsOf(
 			return { is: 'waiting', wait: resumedWait(item, options.value, work) };
 		},
 		async poll(itemIndex, wait, work) {
-			const options = readItemOptions(context, itemIndex);
-			if (!options.ok) return failed(options);
-			hintAtInterval(wait, options.value, work);
-			const { service, signal } = work;
+			const { service, signal, memory } = work;
 			const poll = await pollRun(service, wait, { clock, signal });
-			const step = stepAfter(poll, wait, options.value, service.baseUrl);
+			const step = stepAfter(poll, wait, service.baseUrl);
+			hintAtInterval(wait, work.parking);
 			const isGone = poll.is === 'rejected' && poll.answer.serviceError?.code === 'run_not_found';
 			const hasFailed = step.is === 'failed' && (isGone || step.runEnded === true);
 			if (!beginAnew || !wait.isEarlier || !hasFailed) return step;
-			work.memory.forget(itemIndex);
+			memory.forget(itemIndex);
 			return await beginAnew(itemIndex, work);
 		},
 	};
@@ -89,69 +78,66 @@ function resumedWait(
 	options: WaitOptions,
 	{ memory, parking }: ItemWork,
 ): Wait {
+	const { status, createdAt, dueOn, troubles = 0, isEarlier = false } = stored ?? {};
 	const date = clock.date();
 	const waitedMs = Math.max(date - run.startedOn, 0);
-	const settings = settingsOf(options, run.startedOn, parking);
+	const wait = waitOf(run, options, parking, waitedMs);
+	const { pollIntervalMs } = wait.options;
 	const delay = delayBeforeNextPoll({
 		waitedMs,
-		pollIntervalMs: settings.pollIntervalMs,
+		pollIntervalMs,
 		leastMs: SHORTEST_STORED_DELAY_MS,
 	});
-	const left = Math.min(Math.max((stored?.dueOn ?? date) - date, 0), delay);
-	const lastSeen = stored?.status !== undefined && {
-		lastSeen: {
-			run_id: run.runId,
-			status: stored.status,
-			...(stored.createdAt !== undefined && { created_at: stored.createdAt }),
-		},
-	};
+	const left = Math.min(Math.max((dueOn ?? date) - date, 0), delay);
 	return {
-		...settings,
-		agentId: run.agentId,
-		runId: run.runId,
-		startedAt: clock.now() - waitedMs,
-		...lastSeen,
-		troubles: stored?.troubles ?? 0,
-		isEarlier: stored?.isEarlier ?? false,
-		dueAt: clock.now() + left,
+		...wait,
+		...(status !== undefined && {
+			lastSeen: {
+				run_id: run.runId,
+				status,
+				...(createdAt !== undefined && { created_at: createdAt }),
+			},
+		}),
+		troubles,
+		isEarlier,
+		dueAt: Math.max(clock.now() + left, parking.pollsFrom),
 		isLong: memory.rested?.until !== undefined,
 	};
 }
 
-type Settings = Pick<
-	Wait,
-	'timeoutMs' | 'endsWithWorkflow' | 'pollIntervalMs' | 'leastDelayMs' | 'staysInMemory'
->;
-
-function settingsOf(
-	{ timeoutMs, pollIntervalMs, whereToWait }: WaitOptions,
-	startedOn: number,
-	parking: ItemWork['parking'],
-): Settings {
-	const isStored = whereToWait === 'stored' && parking.isPossible;
-	const untilEnd = parking.latestEndOn - startedOn;
-	const endsWithWorkflow = untilEnd < (timeoutMs || Infinity);
+/** What is the same of a wait that begins and of one that is resumed. */
+function waitOf(
+	{ agentId, runId }: KnownRun,
+	options: WaitOptions,
+	parking: Parking,
+	waitedMs: number,
+) {
+	const startedAt = clock.now() - waitedMs;
+	const endsAt = clock.now() + parking.latestEndOn - clock.date();
 	return {
-		timeoutMs: endsWithWorkflow ? Math.max(untilEnd, 1) : timeoutMs,
-		endsWithWorkflow,
-		pollIntervalMs,
-		leastDelayMs: isStored ? SHORTEST_STORED_DELAY_MS : 0,
-		staysInMemory: whereToWait === 'memory' || isShort(pollIntervalMs, isStored),
+		agentId,
+		runId,
+		options,
+		where: whereOf(options, parking),
+		startedAt,
+		deadline: Math.min(startedAt + (options.timeoutMs || Infinity), endsAt),
 	};
 }
 
-function isShort(pollIntervalMs: number, isStored: boolean): boolean {
-	return !isStored && pollIntervalMs > 0 && pollIntervalMs < SHORTEST_STORED_DELAY_MS;
+function whereOf(options: WaitOptions, parking: Parking): Wait['where'] {
+	if (options.whereToWait === 'stored' && parking.isPossible) return 'stored';
+	return options.whereToWait === 'memory' || isShort(options) ? 'memory' : 'auto';
 }
 
-/** Nobody who sets an interval knows that n8n stores no wait of less than 65 s. */
-function hintAtInterval(
-	{ pollIntervalMs, leastDelayMs, startedAt }: Wait,
-	{ whereToWait }: WaitOptions,
-	{ parking }: ItemWork,
-): void {
-	if (!isShort(pollIntervalMs, false) || !parking.isPossible || whereToWait === 'memory') return;
-	if (leastDelayMs > 0) {
+/** n8n stores no wait of less than 65 s. */
+function isShort({ pollIntervalMs }: WaitOptions): boolean {
+	return pollIntervalMs > 0 && pollIntervalMs < SHORTEST_STORED_DELAY_MS;
+}
+
+/** Nobody who sets an interval knows how it goes with being stored. */
+function hintAtInterval({ options, where, startedAt }: Wait, parking: Parking): void {
+	if (!isShort(options) || !parking.isPossible || options.whereToWait === 'memory') return;
+	if (where === 'stored') {
 		parking.hint(
 			"The runs were polled every 65 seconds, and not at the Poll Interval: n8n stores no shorter waits. For shorter ones, set 'Where to Wait' to 'In Memory Only'.",
 		);
