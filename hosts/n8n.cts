@@ -163,16 +163,26 @@ export class N8n {
 	 * Runs a workflow as the editor's button does. Gives the execution's ID.
 	 *
 	 * @param json what the trigger gives; absent for a trigger that the button starts by itself
+	 * @param stepOf the node whose button 'Execute step' is used; absent for the workflow's own
+	 * @param pinData pinned output, by the name of its node
 	 */
-	async runManually(workflowId: string, trigger: string, json?: object): Promise<string> {
-		const { data: workflowData } = await this.rest<{ data: unknown }>(
+	async runManually(
+		workflowId: string,
+		trigger: string,
+		{ json, stepOf, pinData }: { json?: object; stepOf?: string; pinData?: object } = {},
+	): Promise<string> {
+		const { data: workflowData } = await this.rest<{ data: object }>(
 			'GET',
 			`/workflows/${workflowId}`,
 		);
 		const { data } = await this.rest<{ data: { executionId: string } }>(
 			'POST',
 			`/workflows/${workflowId}/run`,
-			{ workflowData, triggerToStartFrom: { name: trigger, ...(json && { data: taskOf(json) }) } },
+			{
+				workflowData: { ...workflowData, ...(pinData && { pinData }) },
+				triggerToStartFrom: { name: trigger, ...(json && { data: taskOf(json) }) },
+				...(stepOf && { destinationNode: { nodeName: stepOf, mode: 'inclusive' } }),
+			},
 		);
 		return data.executionId;
 	}

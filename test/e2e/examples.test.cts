@@ -45,7 +45,7 @@ async function execute(file: string, triggerJson?: object): Promise<StoredExecut
 	const { id, nodes } = examples.get(file)!;
 	const trigger = nodes.find(({ type }) => type?.endsWith('Trigger'));
 	const execution = await host.n8n.endOf(
-		await host.n8n.runManually(id, trigger!.name!, triggerJson),
+		await host.n8n.runManually(id, trigger!.name!, triggerJson && { json: triggerJson }),
 	);
 	expect(execution.data.resultData.error?.message).toBeUndefined();
 	expect(execution.status).toBe('success');

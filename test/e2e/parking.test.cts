@@ -150,6 +150,7 @@ beforeAll(async () => {
 	host = await TestHost.start('n8n-2', workflows);
 	for (const id of Object.keys(rows)) ids[id] = await host.begin(id, rows[id]!);
 	ids.manual = await host.n8n.runManually('manual', 'Manual');
+	ids.step = await host.n8n.runManually('manual', 'Manual', { stepOf: 'Run' });
 	for (const id of Object.values(ids)) await host.untilParked(id);
 	begunBeforeKill = createsOf(rows.manyRows!.map((_, n) => `row ${n}`));
 	await host.n8n.kill('SIGKILL');
@@ -305,11 +306,18 @@ test('more runs than are worked on at a time, started before and collected', asy
 	expect(createsOf(texts)).toBe(texts.length);
 });
 
-test('an execution that was started by hand in the editor', async () => {
+test('executions started by hand: of the workflow, of a step, and with pinned data', async () => {
 	const execution = await endOf('manual');
 	expect(execution.status).toBe('success');
 	expect(jsonOf(execution, 'Run')).toMatchObject([{ output: 'by hand' }]);
-	expect(createsOf(['by hand'])).toBe(1);
+	const step = await endOf('step');
+	expect(jsonOf(step, 'Run')).toMatchObject([{ output: 'by hand' }]);
+	expect(createsOf(['by hand'])).toBe(2);
+
+	const pinData = { Run: [{ json: { output: 'pinned' } }] };
+	const pinned = await host.n8n.endOf(await host.n8n.runManually('manual', 'Manual', { pinData }));
+	expect(jsonOf(pinned, 'Run')).toEqual([{ output: 'pinned' }]);
+	expect(createsOf(['by hand'])).toBe(2);
 });
 
 test("the workflow's own timeout: the wait ends before it, and names the run", async () => {
@@ -346,7 +354,7 @@ test('a run of four minutes survives: right outputs, in order, one create an ite
 
 test('nothing is left: one row an execution in the list, no API key on disk', async () => {
 	await Promise.all(Object.keys(ids).map(endOf));
-	for (const id of Object.keys(ids)) {
+	for (const id of Object.keys(rows)) {
 		const listed = await host.n8n.executions(id);
 		expect(listed.length).toBe(id === 'stops' ? 2 : 1);
 	}

@@ -8,7 +8,7 @@ import { execute, loadOptionsContext } from '../engine/engine.cts';
 import { createRun, getRun, listAgents } from '../engine/sandboxed.cts';
 
 /** How long a run may be waited for here, in s. */
-export const TIME_LIMIT_S = 8;
+export const TIME_LIMIT_S = 12;
 
 /** What came of an operation: an error, or what the user has then. */
 export interface Outcome {
@@ -31,7 +31,7 @@ export interface OperationCase {
 }
 
 const CREATE = { method: 'POST', path: '/runs$' } as const;
-const LOOK = { method: 'GET', path: '/runs/' } as const;
+const POLL = { method: 'GET', path: '/runs/' } as const;
 const LIST = { method: 'GET', path: '/agents$' } as const;
 const options = { timeout: TIME_LIMIT_S };
 const SCRIPTED = 3;
@@ -91,20 +91,20 @@ export const operationCases: OperationCase[] = [
 		run: executed(() => createRun(SCRIPTED, values, { options })),
 	},
 	{
-		name: 'Create a run and wait: a look at it',
+		name: 'Create a run and wait: a poll of it',
 		startsRun: true,
-		hit: LOOK,
+		hit: POLL,
 		hitsLater: true,
 		run: executed(() => createRun(SCRIPTED, values, { options })),
 	},
 	{
 		name: 'Get a run',
-		hit: LOOK,
+		hit: POLL,
 		run: executed((sandbox) => getRun(SCRIPTED, existingRun(sandbox), { options })),
 	},
 	{
 		name: 'Get a run and wait',
-		hit: LOOK,
+		hit: POLL,
 		run: executed((sandbox) =>
 			getRun(SCRIPTED, existingRun(sandbox), { waitForCompletion: true, options }),
 		),

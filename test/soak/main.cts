@@ -30,11 +30,11 @@ const FLAT = 1.1;
 /** How often n8n is ended, and for how long it is away, in ms. */
 const RESTART_EVERY_MS = 180_000;
 const AWAY_MS = 20_000;
-/** After a start, n8n shows what it has resumed as crashed for a minute. So long before the end is the last one. */
-const AFTER_RESTART_MS = 120_000;
+/** For a minute after its start, n8n shows what it has resumed as crashed. So long it is left alone, in ms. */
+const AFTER_START_MS = 90_000;
 
 const lengthMs = minutes * 60_000;
-const restarts = Math.max(0, Math.floor((lengthMs - AFTER_RESTART_MS) / RESTART_EVERY_MS));
+const restarts = Math.max(0, Math.floor((lengthMs - AFTER_START_MS) / RESTART_EVERY_MS));
 const createMayBeLost = /may have (been )?started/;
 
 interface Sample {
@@ -79,7 +79,10 @@ async function main(): Promise<boolean> {
 		}
 		breaches.push(...ends.flatMap((ended) => breachesOf(host, ended)));
 		const growth = median(third(samples, 2)) / median(third(samples, 1));
-		if (!(growth <= FLAT)) breaches.push(`Memory grew to ${growth.toFixed(2)} times what it was`);
+		// Shorter thirds are not alike: n8n's memory grows from each start on.
+		if (minutes >= FULL_MINUTES && !(growth <= FLAT)) {
+			breaches.push(`Memory grew to ${growth.toFixed(2)} times what it was`);
+		}
 
 		const report = makeReport(host, ends, samples, growth, breaches);
 		if (minutes === FULL_MINUTES) writeFileSync(path.join(__dirname, 'REPORT.md'), report);
@@ -113,6 +116,7 @@ async function load(host: TestHost): Promise<Load> {
 		await sleep(AWAY_MS);
 		await host.n8n.start();
 		isUp = true;
+		await sleep(AFTER_START_MS);
 	};
 	const executions = makeExecutions(Math.floor(lengthMs / EXECUTION_EVERY_MS), seed);
 	const faults = makeFaults(Math.floor(lengthMs / FAULT_EVERY_MS), seed);

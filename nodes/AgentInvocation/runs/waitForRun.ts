@@ -139,7 +139,7 @@ function scheduledDelay(wait: Wait, baseUrl: string, clock: Clock): number {
 function troubleDelay(wait: Wait, answer: Answer, service: Service, clock: Clock): number {
 	const scheduled = scheduledDelay(wait, service.baseUrl, clock);
 	// The limiter knows for how long a rate limit holds.
-	if (answer.kind === 'rateLimited') {
+	if (answer.kind === 'rateLimited' || answer.kind === 'late') {
 		return Math.max(service.limiter.pausedUntil - clock.now(), leastDelayMs(wait));
 	}
 	const date = clock.date();

@@ -70,10 +70,13 @@ const KINDS = {
 			firstPoll: 'untilDeadline',
 			poll: 'untilDeadline',
 		},
-		says: {
-			message: "The service's rate limit was exceeded for longer than the node may wait",
-			description: 'Try again later, or run fewer workflows with the same API key at a time.',
-		},
+		says: rateLimitExceeded,
+	},
+	/** Not sent, since its turn would have come after its deadline: a rate limit holds up all requests. */
+	late: {
+		mayHaveStarted: false,
+		retried: { firstPoll: 'untilDeadline', poll: 'untilDeadline' },
+		says: rateLimitExceeded,
 	},
 	/** 5xx, with or without an envelope. */
 	serverError: {
@@ -190,6 +193,13 @@ export type AnswerKind = keyof typeof KINDS;
 
 /** What follows from each kind of answer. */
 export const answerKinds: Record<AnswerKind, Row> = KINDS;
+
+function rateLimitExceeded(): Explanation {
+	return {
+		message: "The service's rate limit was exceeded for longer than the node may wait",
+		description: 'Try again later, or run fewer workflows with the same API key at a time.',
+	};
+}
 
 function foreign(subject: Subject): Explanation {
 	return {

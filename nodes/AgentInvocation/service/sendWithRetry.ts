@@ -22,7 +22,7 @@ export interface Patience {
  * The answer to a create that is under way is waited for whatever the signal says: it holds the ID of
  * a run. (When the execution itself is cancelled, n8n's request helper ends the request.)
  *
- * @returns the answer; `aborted` when the signal came first, `rateLimited` when its turn comes too late
+ * @returns the answer; `aborted` when the signal came first, `late` when its turn would come too late
  */
 export async function sendOnce<T>(
 	service: Service,
@@ -39,7 +39,7 @@ export async function sendOnce<T>(
 		...(signal && { signal }),
 	});
 	if (verdict === 'aborted') return { kind: 'aborted' };
-	if (verdict === 'late') return limiter.refusal;
+	if (verdict === 'late') return { ...limiter.refusal, kind: 'late' };
 
 	const sentAt = clock.now();
 	const answer = await orAborted(service.send(request), startsRun ? undefined : signal);
@@ -61,8 +61,12 @@ export async function sendWithRetry<T>(
 	patience: Patience,
 ): Promise<Answer<T>> {
 	const { clock, deadline, signal } = patience;
+	let last: Answer<T> | undefined;
 	for (let attempts = 1; ; attempts++) {
 		const answer = await sendOnce(service, request, patience);
+		// What it met before tells more.
+		if (answer.kind === 'late') return last ?? answer;
+		last = answer;
 		const left = deadline - clock.now();
 		if (answer.kind === 'aborted' || left <= 0 || !isRetried(answer, purpose, attempts)) {
 			return answer;
