@@ -13,6 +13,8 @@ const shared = {
 module.exports = {
 	// Against tests that hang: a slow machine must not fail one.
 	testTimeout: 60_000,
+	// Of one file's tests in real hosts, of which each starts its own.
+	maxConcurrency: 3,
 	projects: [
 		{ ...shared, displayName: 'unit', testMatch: ['<rootDir>/test/unit/**/*.test.cts'] },
 		{ ...shared, displayName: 'engine', testMatch: ['<rootDir>/test/engine/**/*.test.cts'] },

@@ -114,7 +114,9 @@ export class N8n {
 
 	/** @throws HostUnavailable when n8n does not come up, with its last words */
 	async start(): Promise<void> {
-		this.process = await this.launch(['start'], 'Editor is now accessible');
+		const launch = async () => await this.launch(['start'], 'Editor is now accessible');
+		// On a machine that is very busy, n8n's check of its database may time out, and n8n then ends.
+		this.process = await launch().catch(launch);
 	}
 
 	/**

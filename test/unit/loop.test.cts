@@ -110,7 +110,7 @@ test('a failure that ends the loop begins no further item and waits for those un
 });
 
 test('an item that has failed already ends the loop before anything is begun', async () => {
-	const { states, end } = loopOf([failed as ItemState, { is: 'notBegun' }], {
+	const { states, end } = loopOf([failed, { is: 'notBegun' }], {
 		stopsAtFailure: true,
 	});
 	expect(await end()).toMatchObject({ is: 'failed', index: 0 });
