@@ -18,6 +18,8 @@ interface Action {
 	until: number | null;
 	/** How many runs are waited for. */
 	runs: number;
+	/** Where the node's input came from. */
+	source: unknown;
 }
 
 /** Asks the engine for a rest. The node's memory must hold all that it is to go on with. */
@@ -39,17 +41,20 @@ export function requestRest(context: IExecuteFunctions, action: Action): EngineR
 
 /** What this pass of the node is to do if the engine runs it as the action; undefined if it does not. */
 export function readAction(context: IExecuteFunctions): Action | undefined {
+	if (context.getExecuteData().node.rewireOutputLogTo !== 'main') return undefined;
 	const mark = context.getInputData()[0]?.json[MARK];
 	if (!isJsonObject(mark) || typeof mark.runs !== 'number') return undefined;
-	return { until: typeof mark.until === 'number' ? mark.until : null, runs: mark.runs };
+	const until = typeof mark.until === 'number' ? mark.until : null;
+	return { until, runs: mark.runs, source: mark.source };
 }
 
 /** Does what the action is to do, and gives what the node shows while the execution waits. */
 export async function rest(
 	context: IExecuteFunctions,
-	{ until, runs }: Action,
+	{ until, runs, source }: Action,
 ): Promise<INodeExecutionData[][]> {
 	const entry = context.getExecuteData();
+	putSource(context, source);
 	// The engine has set it on the node that all entries share. It would redirect the node's output.
 	delete entry.node.rewireOutputLogTo;
 	// n8n switches the node of the entry that waited off, so that one must not be shared.
@@ -60,7 +65,7 @@ export async function rest(
 	const resumesOn = new Date(until);
 	await context.putExecutionToWait(resumesOn);
 	const json = { waiting_for_runs: runs, next_poll_at: resumesOn.toISOString() };
-	return [[{ json, pairedItem: { item: 0 } }]];
+	return [[{ json }]];
 }
 
 /** Where the node's input comes from, to be kept over a rest. */
@@ -69,14 +74,20 @@ export function sourceOf(context: IExecuteFunctions): unknown {
 }
 
 /**
- * Takes the traces of a rest from the node's entry: the engine has put its own source in place of the
- * input's, which breaks `$('...').item` behind an If or a loop, and noted its request.
+ * Puts the source of the node's input back: the engine has put its own in its place. That breaks
+ * `$('...').item` behind an If or a loop; and while the execution waits, the node would be its own source,
+ * which n8n's Execute Workflow follows for ever when the caller of this workflow goes on.
  */
-export function removeTraces(context: IExecuteFunctions, source: unknown): void {
-	const entry = context.getExecuteData();
-	const main = entry.source?.main;
+function putSource(context: IExecuteFunctions, source: unknown): void {
+	const main = context.getExecuteData().source?.main;
 	// In place: the engine already holds the array for the node's run data.
 	if (main && Array.isArray(source)) main.splice(0, main.length, ...(source as typeof main));
+}
+
+/** Takes the traces of a rest from the node's entry. */
+export function removeTraces(context: IExecuteFunctions, source: unknown): void {
+	const entry = context.getExecuteData();
+	putSource(context, source);
 	delete entry.metadata?.nodeWasResumed;
 	delete entry.metadata?.subNodeExecutionData;
 }

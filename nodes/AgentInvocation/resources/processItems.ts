@@ -214,7 +214,7 @@ class NodeRun {
 			...(until !== undefined && { until }),
 		});
 		const runs = states.filter(({ is }) => is === 'waiting').length;
-		return requestRest(this.context, { until: until ?? null, runs });
+		return requestRest(this.context, { until: until ?? null, runs, source: this.source });
 	}
 
 	private async outputs(states: ItemState[]): Promise<INodeExecutionData[]> {
