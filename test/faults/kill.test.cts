@@ -80,12 +80,7 @@ test.each(kills.filter(({ moment }) => moment !== 'Parked, in mid-poll'))(
 
 test("the editor's Retry of a crashed execution knows of no run, and starts one anew", async () => {
 	const moment = "In the node's wait";
-	const { data } = await host.n8n.rest<{ data: { id: string } }>(
-		'POST',
-		`/executions/${ids[moment]}/retry`,
-		{ loadWorkflow: false },
-	);
-	await host.n8n.endOf(data.id);
+	await host.n8n.endOf(await host.n8n.retry(ids[moment]!));
 	expect(runsOf(moment)).toHaveLength(2);
 });
 
