@@ -85,9 +85,16 @@ const workflows = [
 		'second',
 		[
 			n8nNode('Side', 'if', 1, {
-				parameters: { conditions: { boolean: [{ value1: false, value2: true }] } },
+				parameters: {
+					conditions: {
+						boolean: [{ value1: "={{ $json.row.values.text.startsWith('left') }}", value2: true }],
+					},
+				},
 			}),
-			agentNode('Run', parking()),
+			agentNode('Run', {
+				...parking({ maxConcurrency: 2 }),
+				parametersJson: "={{ JSON.stringify($('Rows').item.json.row.values) }}",
+			}),
 			good,
 		],
 		{ Rows: [['Side']], Side: [[], ['Run']], Run: [['Good']] },
@@ -130,7 +137,7 @@ const rows: Record<string, unknown[]> = {
 	once: [row(20, 'the first'), row(20, 'no other')],
 	stored: [row(1, 'stored at once')],
 	manyRows: Array.from({ length: 25 }, (_, n) => row(30, `row ${n}`)),
-	second: [row(20, 'second output')],
+	second: ['left a', 'left b', 'right c', 'right d', 'right e'].map((text) => row(20, text)),
 	merges: [row(20, 'merged')],
 	continues: [row(40, 'broke', 'failed'), row(50, '', 'cancelled'), row(1, 'went well')],
 	separates: [row(40, 'broke', 'failed'), row(50, '', 'cancelled'), row(1, 'went well')],
@@ -267,9 +274,10 @@ test('25 rows, five at a time: those that are not begun keep none from being sto
 });
 
 test("behind the second output of an If, and before a Merge: `$('Rows').item` is right", async () => {
-	expect(jsonOf(await endOf('second'), 'Good')).toMatchObject([
-		{ output: 'second output', from: 'second output' },
-	]);
+	// The last one began after a rest.
+	expect(jsonOf(await endOf('second'), 'Good')).toMatchObject(
+		['right c', 'right d', 'right e'].map((text) => ({ output: text, from: text })),
+	);
 	expect(jsonOf(await endOf('merges'), 'Merge')).toMatchObject([
 		{ output: 'merged' },
 		{ row: { values: { text: 'merged' } } },

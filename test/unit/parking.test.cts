@@ -217,6 +217,7 @@ describe('where to wait', () => {
 			expect(jsons).toMatchObject([{ output: '0' }]);
 			expect(host.rests).toEqual([]);
 			expect(host.hints).toEqual([expect.stringContaining('too old to store it')]);
+			expect(host.simulation.service.polledAt[0]).toBeLessThan(SECOND);
 		}
 	});
 });
@@ -441,6 +442,68 @@ describe('Retry On Fail', () => {
 			expect(host.simulation.service.created).toHaveLength(7);
 		},
 	);
+
+	test("within a workflow's timeout, every attempt ends before it and names the run", async () => {
+		const host = hostOf(lasting(HOUR), {
+			settings: { executionTimeout: 300 },
+			options: { pollInterval: 65 },
+			node: { retryOnFail: true },
+		});
+		const began = Date.now();
+		const ending = settle(host.runWithRetries(3));
+		await expect(ending).rejects.toThrow(/^Run [0-9a-f-]+ of agent 1 has not finished within/);
+		expect(Date.now() - began).toBeLessThan(290 * SECOND);
+		expect(host.simulation.service.created).toHaveLength(1);
+	});
+
+	test('a run that was not waited for, and whose item had its output, is waited for now', async () => {
+		let refuses = true;
+		const host = hostOf(
+			{
+				...lasting(10 * SECOND),
+				trouble: ({ number }) => (number === 1 && refuses ? json(400, { error: {} }) : undefined),
+			},
+			{ count: 2, options: { maxConcurrency: 1 }, parameters: { waitForCompletion: false } },
+		);
+		await expect(host.execute()).rejects.toThrow('rejected');
+		refuses = false;
+		host.executionId = '2';
+		host.simulation.parameters = {};
+		const items = await host.execute();
+		expect(items.map((item) => item.json)).toMatchObject([{ output: '0' }, { output: '1' }]);
+		expect(host.simulation.service.created.map(({ item }) => item)).toEqual([0, 1]);
+	});
+
+	test('a value that changes by itself starts no second run within an execution', async () => {
+		let asked = 0;
+		const host = hostOf(lasting(10 * SECOND), {
+			options: { timeout: 5 },
+			node: { retryOnFail: true },
+		});
+		host.parametersOf = () => ({ item: 0, at: ++asked });
+		await expect(settle(host.runWithRetries(3))).resolves.toHaveLength(1);
+		expect(asked).toBeGreaterThan(1);
+		expect(host.simulation.service.created).toHaveLength(1);
+	});
+
+	test('what is in doubt stays so, whatever the values are, and is said when another item fails', async () => {
+		const host = hostOf(
+			{
+				...lasting(SECOND),
+				trouble: ({ number }) =>
+					number === 0 ? { statusCode: 500 } : number === 1 ? json(400, { error: {} }) : undefined,
+			},
+			{ count: 2 },
+		);
+		const error = await host.execute().catch((thrown: Error & { description: string }) => thrown);
+		const said = JSON.stringify(error) + String((error as Error).message);
+		expect(said).toContain('may have been started');
+		expect(host.simulation.service.created).toEqual([]);
+		host.executionId = '2';
+		host.parametersOf = (index) => ({ item: index, more: 'other' });
+		await expect(host.execute()).rejects.toThrow('may have started a run');
+		expect(host.simulation.service.created.map(({ item }) => item)).not.toContain(0);
+	});
 
 	test("a workflow's timeout is counted anew by n8n's Retry", async () => {
 		const settings = { executionTimeout: 300 };

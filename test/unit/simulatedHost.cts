@@ -59,6 +59,9 @@ export class SimulatedHost {
 			apiKey: this.apiKey,
 		});
 
+	/** The values that an item gives to the agent's parameters. */
+	parametersOf: (index: number) => IDataObject = (index) => ({ item: index });
+
 	mode = 'trigger';
 
 	cancelling = new AbortController();
@@ -150,7 +153,9 @@ export class SimulatedHost {
 			addExecutionHints: (hint: NodeExecutionHint) => this.hints.push(hint.message),
 			getCredentials: () => this.credential(),
 			getNodeParameter: (name: string, index: number, fallback: unknown) =>
-				name === 'parametersJson' ? JSON.stringify({ item: index }) : (fields[name] ?? fallback),
+				name === 'parametersJson'
+					? JSON.stringify(this.parametersOf(index))
+					: (fields[name] ?? fallback),
 			helpers: {
 				httpRequestWithAuthentication: (_type: string, request: never) => service.request(request),
 			},

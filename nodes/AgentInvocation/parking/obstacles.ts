@@ -151,8 +151,11 @@ async function mayBeCalledForEachItem(context: IExecuteFunctions): Promise<boole
 	try {
 		const stored = await context.getExecutionDataById(context.getExecutionId());
 		if (stored?.parentExecution?.shouldResume === false) return false;
-		const [first] = stored?.executionData?.nodeExecutionStack ?? [];
-		return (first?.data.main?.[0]?.length ?? 0) < 2;
+		// What the first node gave, or what it is to be given where none has been stored yet.
+		const tasks = Object.values(stored?.resultData.runData ?? {}).flat();
+		const first = tasks.find(({ executionIndex }) => executionIndex === 0);
+		const [next] = stored?.executionData?.nodeExecutionStack ?? [];
+		return ((first ?? next)?.data?.main?.[0]?.length ?? 0) < 2;
 	} catch {
 		return true;
 	}

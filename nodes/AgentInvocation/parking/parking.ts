@@ -33,7 +33,7 @@ export class Parking {
 		readonly pollsFrom: number,
 		/** Before that time, by the clock, nothing is parked. */
 		private readonly parksFrom: number,
-		/** Whether the node's end may be preceded by a checkpoint, which n8n stores where it saves progress. */
+		/** Whether a checkpoint may be made, which n8n stores where it saves progress. */
 		readonly checkpoints: boolean,
 		/** When waits must end since the workflow's own timeout is near, in ms since the epoch. */
 		readonly latestEndOn: number,
@@ -109,7 +109,7 @@ function endOfWorkflow(context: IExecuteFunctions, beganOn: number): number {
 	const { executionTimeout = 0 } = context.getWorkflowSettings();
 	if (executionTimeout <= 0) return Infinity;
 	const isRetry = context.getMode() === 'retry';
-	const establishedOn = isRetry ? undefined : context.getExecutionContext()?.establishedAt;
+	const establishedOn = isRetry ? undefined : context.getExecutionContext?.()?.establishedAt;
 	return (establishedOn ?? beganOn) + executionTimeout * 1_000 - BEFORE_WORKFLOW_TIMEOUT_MS;
 }
 

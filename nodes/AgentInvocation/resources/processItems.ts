@@ -12,7 +12,7 @@ import { cancelledError, toErrorItem, toItem } from '../output/items';
 import { toNodeError } from '../output/nodeError';
 import { Parking } from '../parking/parking';
 import { removeTraces, requestRest, sourceOf } from '../parking/pause';
-import { asError, type Failure, type Result } from '../result';
+import { asError, sentences, type Failure, type Result } from '../result';
 import { Loop, type Ended, type ItemState, type LoopEnd, type Step } from '../runs/loop';
 import { RunMemory, type ItemMemory } from '../runs/runMemory';
 import type { Wait } from '../runs/waitForRun';
@@ -40,7 +40,7 @@ export interface Waits {
 /** What an operation does with each of the node's items. */
 export interface Operation {
 	/** How many items may have begun and not ended. */
-	concurrency: Result<number>;
+	concurrency(): Result<number>;
 	/** Whether to begin an item is to start a run. */
 	startsRuns: boolean;
 	begin(itemIndex: number, work: ItemWork): Promise<Step>;
@@ -85,11 +85,29 @@ function mostAttempts(context: IExecuteFunctions): number {
 	return retryOnFail ? Math.min(5, Math.max(2, maxTries || 3)) : 1;
 }
 
+function read<T>(result: () => Result<T>): Result<T> {
+	try {
+		return result();
+	} catch (thrown) {
+		return { ok: false, failure: failureOfThrown(thrown) };
+	}
+}
+
+/** What n8n says of an expression that it could not evaluate, or of a parameter that it could not read. */
+function failureOfThrown(thrown: unknown): Failure {
+	const cause = asError(thrown);
+	const description =
+		'description' in cause && typeof cause.description === 'string' ? cause.description : '';
+	return { message: cause.message, description, details: {}, cause };
+}
+
 /** One run of the node, from its beginning or the end of a rest until its end or the next rest. */
 class NodeRun {
 	private readonly cancel: AbortSignal | undefined;
 
 	private readonly source: unknown;
+
+	private readonly concurrency: Result<number>;
 
 	private constructor(
 		private readonly context: IExecuteFunctions,
@@ -100,6 +118,9 @@ class NodeRun {
 	) {
 		this.cancel = context.getExecutionCancelSignal?.();
 		this.source = memory.rested?.source ?? sourceOf(context);
+		// Before any expression is evaluated, which may look back at where the input came from.
+		if (memory.rested) removeTraces(context, this.source);
+		this.concurrency = read(() => operation.concurrency());
 	}
 
 	static async open(
@@ -117,7 +138,6 @@ class NodeRun {
 	}
 
 	async run(): Promise<NodeOutput> {
-		const { concurrency } = this.operation;
 		// A model gets no more than the message of an error that is thrown, and from some hosts nothing.
 		const continues = this.context.continueOnFail() || isTool(this.context);
 		const count = this.context.getInputData().length;
@@ -127,7 +147,7 @@ class NodeRun {
 		const loop = new Loop(
 			{
 				clock,
-				concurrency: concurrency.ok ? concurrency.value : 1,
+				concurrency: this.concurrency.ok ? this.concurrency.value : 1,
 				stopsAtFailure: !continues,
 				checkpoints: this.operation.startsRuns && this.parking.checkpoints,
 				cancel: this.cancel,
@@ -142,9 +162,8 @@ class NodeRun {
 		);
 		const end = await loop.run();
 		if (end.is === 'parked' || end.is === 'checkpoint') return this.rest(end, states);
-		removeTraces(this.context, this.source);
 		if (end.is === 'cancelled') throw this.cancelledError(states);
-		if (end.is === 'failed') throw this.errorOf(end);
+		if (end.is === 'failed') throw this.errorOf(end, states);
 		return [await this.outputs(states)];
 	}
 
@@ -175,17 +194,13 @@ class NodeRun {
 		signal: AbortSignal,
 		act: (work: ItemWork) => Step | Promise<Step>,
 	): Promise<Step> {
-		const { service, memory, parking, operation } = this;
+		const { service, memory, parking, concurrency } = this;
 		if (!service.ok) return this.failed(service.failure, index);
-		if (!operation.concurrency.ok) return this.failed(operation.concurrency.failure, index);
+		if (!concurrency.ok) return this.failed(concurrency.failure, index);
 		try {
 			return await act({ service: service.value, memory, parking, signal });
 		} catch (thrown) {
-			// An expression that n8n could not evaluate, or a parameter it could not read.
-			const cause = asError(thrown);
-			const description =
-				'description' in cause && typeof cause.description === 'string' ? cause.description : '';
-			return this.failed({ message: cause.message, description, details: {}, cause }, index);
+			return this.failed(failureOfThrown(thrown), index);
 		}
 	}
 
@@ -239,9 +254,16 @@ class NodeRun {
 		return outputs;
 	}
 
-	private errorOf({ index, failure }: LoopEnd & { is: 'failed' }): Error {
+	private errorOf({ index, failure }: LoopEnd & { is: 'failed' }, states: ItemState[]): Error {
 		const others = this.memory.runs().filter(({ itemIndex }) => itemIndex !== index);
-		return toNodeError(this.context, failure, index, others);
+		// A run that may exist is not among the runs that are known.
+		const inDoubt = states.flatMap((state, other) =>
+			state.is === 'failed' && other !== index && this.memory.isInDoubt(other)
+				? [`Item ${other}: ${state.failure.message}.`]
+				: [],
+		);
+		const description = sentences(failure.description, ...inDoubt);
+		return toNodeError(this.context, { ...failure, description }, index, others);
 	}
 
 	private cancelledError(states: ItemState[]): Error {

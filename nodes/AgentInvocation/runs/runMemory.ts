@@ -9,9 +9,6 @@ import type { Wait } from './waitForRun';
 
 const FORMAT = 1;
 
-/** Matches whatever an item is to start. */
-const ANYTHING = '*';
-
 /** A run that an item has started, or that it was given. */
 export interface KnownRun {
 	agentId: number;
@@ -29,6 +26,7 @@ export interface StoredWait {
 	/** How many polls in a row have met trouble; absent for none. */
 	troubles?: number;
 	isEarlier?: boolean;
+	isLong?: boolean;
 }
 
 /** What is known of an item, under the fingerprint of what it was to start. Plain JSON. */
@@ -90,6 +88,7 @@ export class RunMemory {
 	private constructor(
 		private readonly stored: Stored,
 		readonly beginning: Beginning,
+		private readonly isNewExecution: boolean,
 		private readonly executionId: string,
 		/** The rest that has just ended, if one has. */
 		readonly rested: Rest | undefined,
@@ -122,7 +121,8 @@ export class RunMemory {
 		delete stored.rest;
 		if (!rest)
 			stored.attempts = (stored.attemptsOf === executionId ? (stored.attempts ?? 0) : 0) + 1;
-		if (!rest) stored.attemptsOf = executionId;
+		const isNew = (rest?.executionId ?? stored.attemptsOf) !== executionId;
+		stored.attemptsOf = executionId;
 		const isSame = rest?.executionId === executionId;
 		const afterRest = isSame ? 'goingOn' : 'afterCrash';
 		const isExhausted = (stored.attempts ?? 0) > mostAttempts;
@@ -130,13 +130,13 @@ export class RunMemory {
 		const beginning = !known ? 'first' : rest ? afterRest : retry;
 		if (beginning === 'afterCrash' && startsRuns) {
 			for (let index = 0; index < count; index++) {
-				stored.items[index] ??= { is: 'inDoubt', fingerprint: ANYTHING };
+				stored.items[index] ??= { is: 'inDoubt', fingerprint: '' };
 			}
 		}
 		if (beginning === 'retry') prepareRetry(stored.items, date);
 		// n8n counts the workflow's timeout anew.
-		if (rest?.executionId !== executionId) stored.beganOn = date;
-		const memory = new RunMemory(stored, beginning, executionId, rest, () => {
+		if (isNew) stored.beganOn = date;
+		const memory = new RunMemory(stored, beginning, isNew, executionId, rest, () => {
 			delete all.byRunIndex[runIndex];
 			if (Object.keys(all.byRunIndex).length === 0) delete context.agentInvocation;
 		});
@@ -178,10 +178,20 @@ export class RunMemory {
 		return this.stored.items[index];
 	}
 
-	/** What is known of an item that was to start the same; undefined when that is nothing. */
+	/**
+	 * What is known of an item that was to start the same; undefined when that is nothing. Within one execution
+	 * an item starts the same, whatever its expressions give this time; and what is in doubt stays so.
+	 */
 	recall(index: number, fingerprint: string): ItemMemory | undefined {
 		const item = this.item(index);
-		return item && [fingerprint, ANYTHING].includes(item.fingerprint) ? item : undefined;
+		const isSame = !this.isNewExecution || item?.fingerprint === fingerprint;
+		return isSame || item?.is === 'inDoubt' ? item : undefined;
+	}
+
+	/** Whether an item has failed, and may have started a run that is not known. */
+	isInDoubt(index: number): boolean {
+		const item = this.item(index);
+		return item?.is === 'failed' && item.retriesFrom?.is === 'inDoubt';
 	}
 
 	note(index: number, item: ItemMemory): void {
@@ -231,13 +241,14 @@ export class RunMemory {
 	noteWait(index: number, wait: Wait, epoch: number): void {
 		const item = this.item(index);
 		if (item?.is !== 'started') return;
-		const { dueAt, troubles, isEarlier, lastSeen } = wait;
+		const { dueAt, troubles, isEarlier, isLong, lastSeen } = wait;
 		item.wait = {
 			dueOn: Math.round(epoch + dueAt),
 			...(lastSeen && { status: lastSeen.status }),
 			...(lastSeen?.created_at !== undefined && { createdAt: lastSeen.created_at }),
 			...(troubles > 0 && { troubles }),
 			...(isEarlier && { isEarlier }),
+			...(isLong && { isLong }),
 		};
 	}
 

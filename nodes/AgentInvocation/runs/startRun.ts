@@ -25,7 +25,7 @@ export interface Start {
 export type Started =
 	| { is: 'started'; run: KnownRun; answer: Run }
 	| { is: 'known'; run: KnownRun }
-	| { is: 'done'; outputs: IDataObject[] }
+	| { is: 'done'; run?: KnownRun; outputs: IDataObject[] }
 	| { is: 'failed'; failure: Failure }
 	| { is: 'stopped' };
 

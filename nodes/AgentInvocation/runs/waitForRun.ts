@@ -80,7 +80,10 @@ export async function pollRun(
 ): Promise<Poll> {
 	const { agentId, runId, deadline } = wait;
 	const now = clock.now();
-	const request = { ...getRun(agentId, runId), ...(wait.isLong && shortPoll()) };
+	const request = {
+		...getRun(agentId, runId),
+		...(wait.isLong && wait.troubles === 0 && shortPoll()),
+	};
 	const answer = await sendOnce(service, request, {
 		clock,
 		deadline: Math.min(deadline, now + RATE_LIMIT_PATIENCE_MS),
@@ -123,8 +126,8 @@ function shortPoll() {
 }
 
 /** A wait that is stored from the start has no delay that n8n does not store. */
-function leastDelayMs({ options }: Wait): number {
-	return options.whereToWait === 'stored' ? SHORTEST_STORED_DELAY_MS : 0;
+function leastDelayMs({ where }: Wait): number {
+	return where === 'stored' ? SHORTEST_STORED_DELAY_MS : 0;
 }
 
 function scheduledDelay(wait: Wait, baseUrl: string, clock: Clock): number {

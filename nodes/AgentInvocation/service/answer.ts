@@ -80,14 +80,7 @@ function header(response: RawResponse, name: string): string | undefined {
 }
 
 // System error codes that mean: the request never left (nodejs.org/api/errors.html, libuv).
-const NOT_CONNECTED = [
-	'ECONNREFUSED',
-	'ENOTFOUND',
-	'EAI_AGAIN',
-	'EHOSTUNREACH',
-	'ENETUNREACH',
-	'EADDRNOTAVAIL',
-];
+const NOT_CONNECTED = ['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN'];
 const TIMED_OUT = ['ECONNABORTED', 'ETIMEDOUT'];
 // Before the request is sent. Later, OpenSSL has other ERR_SSL_... reasons, such as a broken record.
 const NOT_TRUSTED =

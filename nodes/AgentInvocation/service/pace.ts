@@ -66,6 +66,8 @@ export class Pace {
 	 */
 	learn(answer: Answer, sentAt: number, now: number, dateMs: number): void {
 		if (answer.kind !== 'rateLimited') {
+			// Without a status the service has not said anything.
+			if (answer.status === undefined || sentAt < this.pausedAt) return;
 			this.refusalsInARow = 0;
 			this.carriedAt.push(now);
 			return;

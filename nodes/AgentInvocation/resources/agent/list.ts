@@ -60,7 +60,7 @@ export async function list(
 	response?: EngineResponse,
 ): Promise<NodeOutput> {
 	return await processItems(this, response, {
-		concurrency: succeed(1),
+		concurrency: () => succeed(1),
 		startsRuns: false,
 		begin: (itemIndex, work) => listForItem(this, itemIndex, work),
 	});

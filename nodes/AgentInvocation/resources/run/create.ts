@@ -10,7 +10,7 @@ import { dryRun } from '../../service/endpoints';
 import { failWith } from '../../service/explainAnswer';
 import { READ_PATIENCE_MS } from '../../service/retryPolicy';
 import { sendWithRetry } from '../../service/sendWithRetry';
-import { isFinished, isJsonObject, type ParameterBinding } from '../../service/types';
+import { isFinished, isJsonObject, isRun, type ParameterBinding } from '../../service/types';
 import { readAgentId } from '../ids';
 import { processItems, type ItemWork } from '../processItems';
 import { DEFAULT_CONCURRENCY, LARGEST_CONCURRENCY } from './createFields';
@@ -24,7 +24,7 @@ export async function create(
 ): Promise<NodeOutput> {
 	const begin = (itemIndex: number, work: ItemWork) => beginItem(this, itemIndex, work);
 	return await processItems(this, response, {
-		concurrency: readConcurrency(this),
+		concurrency: () => readConcurrency(this),
 		startsRuns: true,
 		begin,
 		waits: waitsOf(this, begin),
@@ -82,6 +82,17 @@ async function startItem(
 	const patience = { clock, deadline: clock.now() + patienceMs, signal };
 	const started = await startRun(start, memory, service, patience);
 	switch (started.is) {
+		case 'done': {
+			// An earlier attempt did not wait for it, or gave it as it was at its time limit.
+			const [output] = started.outputs;
+			const isUnfinished = isRun(output) && !isFinished(output);
+			if (!waits || !started.run || !isUnfinished) return started;
+			return waitFor(started.run, options, work, {
+				lastSeen: output,
+				isDueNow: true,
+				isEarlier: true,
+			});
+		}
 		case 'started': {
 			const { run, answer } = started;
 			if (!waits) return done({ agent_id: run.agentId, ...answer } as IDataObject);

@@ -53,9 +53,9 @@ export const getFields: INodeProperties[] = [
 
 /** Gets the run of each input item as it is now, or as it is once it has finished. */
 export async function get(this: IExecuteFunctions, response?: EngineResponse): Promise<NodeOutput> {
-	const waits = this.getNodeParameter('waitForCompletion', 0, false) === true;
+	const waits = () => this.getNodeParameter('waitForCompletion', 0, false) === true;
 	return await processItems(this, response, {
-		concurrency: succeed(waits ? CONCURRENT_WAITS : CONCURRENCY),
+		concurrency: () => succeed(waits() ? CONCURRENT_WAITS : CONCURRENCY),
 		startsRuns: false,
 		begin: (itemIndex, work) => beginItem(this, itemIndex, work),
 		waits: waitsOf(this),

@@ -76,9 +76,10 @@ export function waitsOf(
 function resumedWait(
 	{ run, wait: stored }: StartedItem,
 	options: WaitOptions,
-	{ memory, parking }: ItemWork,
+	{ parking }: ItemWork,
 ): Wait {
-	const { status, createdAt, dueOn, troubles = 0, isEarlier = false } = stored ?? {};
+	const { status, createdAt, dueOn } = stored ?? {};
+	const { troubles = 0, isEarlier = false, isLong = false } = stored ?? {};
 	const date = clock.date();
 	const waitedMs = Math.max(date - run.startedOn, 0);
 	const wait = waitOf(run, options, parking, waitedMs);
@@ -101,7 +102,7 @@ function resumedWait(
 		troubles,
 		isEarlier,
 		dueAt: Math.max(clock.now() + left, parking.pollsFrom),
-		isLong: memory.rested?.until !== undefined,
+		isLong,
 	};
 }
 
