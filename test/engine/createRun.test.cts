@@ -246,6 +246,22 @@ describe('answers that the interface does not promise', () => {
 	});
 });
 
+test('behind a second output, items that begin after a checkpoint look back at their own source', async () => {
+	const parameters = createRun(
+		3,
+		"={{ JSON.stringify({ seconds: 0.1, text: $('Source').item.json.text }) }}",
+		{ options: { maxConcurrency: 2 } },
+	);
+	const texts = ['c', 'd', 'e', 'f'];
+	const { output, run: execution } = await run(sandbox.current, parameters, {
+		items: texts.map((text) => ({ text })),
+		aside: ['a', 'b', 'x', 'y'].map((text) => ({ text })),
+	});
+	expect(jsonOf(output).map((json) => json.output)).toEqual(texts);
+	const tasks = execution.data.resultData.runData['Agent Invocation'] ?? [];
+	expect(tasks.map(({ source }) => source)).toMatchObject([[{ previousNodeOutput: 1 }]]);
+});
+
 test('an operation that is not known is an error, and never a create', async () => {
 	const { error } = await run(sandbox.current, { ...createRun(3), operation: 'watch' });
 	expect(error!.message).toBe("The operation 'watch' is not known");

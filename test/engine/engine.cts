@@ -25,6 +25,8 @@ export interface Execution {
 	parameters: INodeParameters;
 	/** The json of the input items; one empty item when absent. */
 	items?: IDataObject[];
+	/** The json of items on the source's first output, which lead nowhere; the input is its second then. */
+	aside?: IDataObject[];
 	/** Settings of the node itself: onError, retryOnFail and so on. */
 	node?: Partial<INode>;
 	/** Cancels the execution after so many ms. */
@@ -44,7 +46,7 @@ export interface Outcome {
 
 /** Runs our node in n8n-core's engine, with the real request helper, over real HTTP. */
 export async function execute(execution: Execution): Promise<Outcome> {
-	const { items = [{}], cancelAfterMs } = execution;
+	const { items = [{}], aside, cancelAfterMs } = execution;
 	const node = makeNode(execution);
 	const source: INode = {
 		id: 'source',
@@ -52,7 +54,7 @@ export async function execute(execution: Execution): Promise<Outcome> {
 		type: 'test.items',
 		typeVersion: 1,
 		position: [0, 0],
-		parameters: { items: JSON.stringify(items) },
+		parameters: { outputs: JSON.stringify(aside ? [aside, items] : [items]) },
 	};
 	const workflow = new Workflow({
 		id: 'workflow',
@@ -60,7 +62,12 @@ export async function execute(execution: Execution): Promise<Outcome> {
 		active: false,
 		nodes: [source, node],
 		connections: {
-			[source.name]: { main: [[{ node: node.name, type: NodeConnectionTypes.Main, index: 0 }]] },
+			[source.name]: {
+				main: [
+					...(aside ? [[]] : []),
+					[{ node: node.name, type: NodeConnectionTypes.Main, index: 0 }],
+				],
+			},
 		},
 		nodeTypes,
 		settings: { executionOrder: 'v1' },
@@ -116,14 +123,16 @@ const items: INodeType = {
 		description: 'Gives items',
 		defaults: { name: 'Items' },
 		inputs: [],
-		outputs: [NodeConnectionTypes.Main],
-		properties: [{ displayName: 'Items', name: 'items', type: 'string', default: '' }],
+		outputs: [NodeConnectionTypes.Main, NodeConnectionTypes.Main],
+		properties: [{ displayName: 'Outputs', name: 'outputs', type: 'string', default: '' }],
 	},
 	execute() {
-		const json = JSON.parse(this.getNodeParameter('items', 0) as string) as IDataObject[];
-		return Promise.resolve([
-			json.map((item, index) => ({ json: item, pairedItem: { item: index } })),
-		]);
+		const outputs = JSON.parse(this.getNodeParameter('outputs', 0) as string) as IDataObject[][];
+		return Promise.resolve(
+			outputs.map((output) =>
+				output.map((item, index) => ({ json: item, pairedItem: { item: index } })),
+			),
+		);
 	},
 };
 

@@ -59,7 +59,8 @@ export class Parking {
 				hasPaused: rested?.until !== undefined,
 				msLeft: endsOn - clock.date(),
 			}));
-		const isLate = rested?.until !== undefined && clock.date() - rested.until > LATE_MS;
+		const resumesOn = memory.beginning === 'goingOn' ? rested?.until : undefined;
+		const isLate = resumesOn !== undefined && clock.date() - resumesOn > LATE_MS;
 		return new Parking(
 			clock,
 			obstacle,
