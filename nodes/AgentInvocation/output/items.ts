@@ -15,7 +15,7 @@ export function toItem(json: IDataObject, itemIndex: number): INodeExecutionData
 }
 
 /** The json of a failed item. n8n 2 knows it by having no other keys than these. */
-export function toErrorJson({ message, details }: Failure): IDataObject {
+function toErrorJson({ message, details }: Failure): IDataObject {
 	return { error: message, details: { ...details } };
 }
 

@@ -1,9 +1,9 @@
 /** When a run is first polled, in ms after its creation. */
-export const FIRST_POLL_MS = 300;
+const FIRST_POLL_MS = 300;
 /** The shortest automatic delay between two polls, in ms. */
-export const SHORTEST_DELAY_MS = 1_000;
+const SHORTEST_DELAY_MS = 1_000;
 /** The longest automatic delay between two polls, in ms. */
-export const LONGEST_DELAY_MS = 600_000;
+const LONGEST_DELAY_MS = 600_000;
 /**
  * The shortest delay for which n8n stores an execution, in ms: n8n's Wait node sleeps through anything
  * shorter in memory, since n8n looks for executions to resume once a minute.

@@ -12,7 +12,7 @@ import { RateLimiter } from './rateLimiter';
 import { shareByKey } from './shared';
 
 /** The name of the credential type, as workflows store it. */
-export const CREDENTIAL_TYPE = 'agentInvocationApi';
+const CREDENTIAL_TYPE = 'agentInvocationApi';
 
 /**
  * How long a request may take, in ms. A create has longer, since giving it up leaves a run behind; a poll
