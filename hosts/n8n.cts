@@ -18,6 +18,8 @@ export interface WorkflowFile {
 	nodes: Array<Partial<INode>>;
 	connections: Record<string, unknown>;
 	settings?: Record<string, unknown>;
+	/** Pinned items, by the name of their node. */
+	pinData?: Record<string, unknown>;
 	active?: boolean;
 }
 
@@ -166,14 +168,13 @@ export class N8n {
 	 *
 	 * @param json what the trigger gives; absent for a trigger that the button starts by itself
 	 * @param stepOf the node whose button 'Execute step' is used; absent for the workflow's own
-	 * @param pinData pinned output, by the name of its node
 	 */
 	async runManually(
 		workflowId: string,
 		trigger: string,
-		{ json, stepOf, pinData }: { json?: object; stepOf?: string; pinData?: object } = {},
+		{ json, stepOf }: { json?: object; stepOf?: string } = {},
 	): Promise<string> {
-		const { data: workflowData } = await this.rest<{ data: object }>(
+		const { data: workflowData } = await this.rest<{ data: unknown }>(
 			'GET',
 			`/workflows/${workflowId}`,
 		);
@@ -181,7 +182,7 @@ export class N8n {
 			'POST',
 			`/workflows/${workflowId}/run`,
 			{
-				workflowData: { ...workflowData, ...(pinData && { pinData }) },
+				workflowData,
 				triggerToStartFrom: { name: trigger, ...(json && { data: taskOf(json) }) },
 				...(stepOf && { destinationNode: { nodeName: stepOf, mode: 'inclusive' } }),
 			},

@@ -50,6 +50,25 @@ const good = n8nNode('Good', 'set', 3.4, {
 });
 const aside = n8nNode('Aside', 'noOp');
 
+/** A workflow that is started by hand. */
+function byHand(id: string, pinData: Record<string, unknown> = {}): WorkflowFile {
+	return {
+		id,
+		name: id,
+		nodes: [
+			n8nNode('Manual', 'manualTrigger'),
+			agentNode('Run', {
+				...parking(),
+				agentId: { __rl: true, mode: 'id', value: '3' },
+				parametersJson: '{ "seconds": 20, "text": "by hand" }',
+			}),
+		],
+		connections: { Manual: { main: [[{ node: 'Run', type: 'main', index: 0 }]] } },
+		settings: { executionOrder: 'v1' },
+		pinData,
+	};
+}
+
 /** Leads a node's output into the second input of the node after it. */
 function intoSecondInput(from: string, workflow: WorkflowFile): WorkflowFile {
 	const main = [[{ node: 'Merge', type: 'main', index: 1 }]];
@@ -109,20 +128,8 @@ const workflows = [
 	),
 	loopWorkflow('loops', agentNode('Run', parking())),
 	collectWorkflow('collects', { options: { pollInterval: 65 } }),
-	{
-		id: 'manual',
-		name: 'manual',
-		nodes: [
-			n8nNode('Manual', 'manualTrigger'),
-			agentNode('Run', {
-				...parking(),
-				agentId: { __rl: true, mode: 'id', value: '3' },
-				parametersJson: '{ "seconds": 20, "text": "by hand" }',
-			}),
-		],
-		connections: { Manual: { main: [[{ node: 'Run', type: 'main', index: 0 }]] } },
-		settings: { executionOrder: 'v1' },
-	},
+	byHand('manual'),
+	byHand('pinned', { Run: [{ json: { output: 'pinned' } }] }),
 ];
 
 // This one's own timeout ends its wait before n8n ends the workflow.
@@ -322,8 +329,7 @@ test('executions started by hand: of the workflow, of a step, and with pinned da
 	expect(jsonOf(step, 'Run')).toMatchObject([{ output: 'by hand' }]);
 	expect(createsOf(['by hand'])).toBe(2);
 
-	const pinData = { Run: [{ json: { output: 'pinned' } }] };
-	const pinned = await host.n8n.endOf(await host.n8n.runManually('manual', 'Manual', { pinData }));
+	const pinned = await host.n8n.endOf(await host.n8n.runManually('pinned', 'Manual'));
 	expect(jsonOf(pinned, 'Run')).toEqual([{ output: 'pinned' }]);
 	expect(createsOf(['by hand'])).toBe(2);
 });
