@@ -7,7 +7,8 @@ import { explainAnswer, mayHaveStarted } from '../service/explainAnswer';
 import { sendWithRetry, type Patience } from '../service/sendWithRetry';
 import type { Service } from '../service/service';
 import { isRunId, type ParameterBinding, type Run } from '../service/types';
-import { fingerprintOf, type KnownRun, type RunMemory } from './runMemory';
+import { fingerprintOf, type KnownRun } from './itemMemory';
+import type { RunMemory } from './runMemory';
 
 /** What an item is to start, and how. */
 export interface Start {

@@ -12,7 +12,8 @@ import { succeed } from '../../result';
 import { failed, type Step } from '../../runs/loop';
 import { readAgents } from '../../service/agents';
 import { READ_PATIENCE_MS } from '../../service/retryPolicy';
-import { processItems, type ItemWork } from '../processItems';
+import type { ItemWork } from '../operation';
+import { processItems } from '../processItems';
 
 const displayOptions = { show: { resource: ['agent'], operation: ['list'] } };
 

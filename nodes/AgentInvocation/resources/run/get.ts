@@ -10,7 +10,8 @@ import { READ_PATIENCE_MS } from '../../service/retryPolicy';
 import { sendWithRetry } from '../../service/sendWithRetry';
 import { agentField } from '../agentField';
 import { readAgentId, readRunId } from '../ids';
-import { processItems, type ItemWork } from '../processItems';
+import type { ItemWork } from '../operation';
+import { processItems } from '../processItems';
 import { readItemOptions, waitFor, waitsOf } from './itemWait';
 import { waitOptionFields } from './waitOptionFields';
 

@@ -4,13 +4,13 @@ import { systemClock as clock } from '../../clock';
 import type { Parking } from '../../parking/parking';
 import type { Result } from '../../result';
 import { failed, type Step } from '../../runs/loop';
-import type { KnownRun } from '../../runs/runMemory';
+import type { KnownRun } from '../../runs/itemMemory';
 import { stepAfter } from '../../runs/runResult';
 import { delayBeforeNextPoll, SHORTEST_STORED_DELAY_MS } from '../../runs/schedule';
 import { beginWait, pollRun, type Wait } from '../../runs/waitForRun';
 import { readWaitOptions, type WaitOptions } from '../../runs/waitOptions';
 import type { Run } from '../../service/types';
-import type { ItemWork, StartedItem, Waits } from '../processItems';
+import type { ItemWork, StartedItem, Waits } from '../operation';
 
 /** How long a wait goes on in memory at the least before it is stored, with the automatic interval, in ms. */
 const STAYS_IN_MEMORY_MS = 5 * SHORTEST_STORED_DELAY_MS;

@@ -1,0 +1,90 @@
+import { createHash } from 'node:crypto';
+
+import type { IDataObject } from 'n8n-workflow';
+
+import type { Failure } from '../result';
+import type { ParameterBinding } from '../service/types';
+
+/** A run that an item has started, or that it was given. */
+export interface KnownRun {
+	agentId: number;
+	runId: string;
+	/** When it was started, or its wait was begun anew, in ms since the epoch. */
+	startedOn: number;
+}
+
+/** Where the wait for a run stands while n8n stores the execution. */
+export interface StoredWait {
+	dueOn: number;
+	/** As last seen; absent when the service has not shown the run yet. */
+	status?: string;
+	createdAt?: string;
+	/** How many polls in a row have met trouble; absent for none. */
+	troubles?: number;
+	isEarlier?: boolean;
+	isLong?: boolean;
+}
+
+/** What is known of an item, under the fingerprint of what it was to start. Plain JSON. */
+export type ItemMemory = { fingerprint: string } & (
+	| { is: 'inDoubt' }
+	| { is: 'started'; run: KnownRun; wait?: StoredWait }
+	| { is: 'done'; run?: KnownRun; outputs: IDataObject[] }
+	| {
+			is: 'failed';
+			run?: KnownRun;
+			failure: Failure;
+			/** What a retry goes on from; absent when it begins the item anew. */
+			retriesFrom?: ItemMemory;
+	  }
+);
+
+/** Why the node holds its memory while the engine has the word. */
+export interface Rest {
+	/** The execution that rests. n8n's Retry makes another one. */
+	executionId: string;
+	/** When n8n is to resume, in ms since the epoch; absent for a checkpoint. */
+	until?: number;
+	/** Where the node's input came from, which the engine overwrites. */
+	source: unknown;
+}
+
+/** What n8n stores of one run of the node. */
+export interface StoredMemory {
+	baseUrl: string;
+	/** When the node began, in ms since the epoch. */
+	beganOn: number;
+	/** Whether the host has passed a response to `execute`; with Retry On Fail, it does not always. */
+	passesResponse?: boolean;
+	/** How many attempts have begun, and in which execution. */
+	attempts?: number;
+	attemptsOf?: string;
+	/** The execution that has made a checkpoint: a second one would leave a trace in its data. */
+	checkpointOf?: string;
+	items: Record<string, ItemMemory>;
+	rest?: Rest;
+}
+
+/** A run that was waited for is waited for again; what failed is begun again where nothing is known of it. */
+export function prepareRetry(items: Record<string, ItemMemory>, date: number): void {
+	for (const [key, item] of Object.entries(items)) {
+		const from = item.is === 'failed' ? item.retriesFrom : item;
+		if (!from) delete items[key];
+		else items[key] = from;
+		// Its time limit counts anew.
+		if (from?.is === 'started') {
+			const { fingerprint, run } = from;
+			items[key] = { is: 'started', fingerprint, run: { ...run, startedOn: date } };
+		}
+	}
+}
+
+/** A short text that is the same for the same service, agent and bindings. */
+export function fingerprintOf(
+	baseUrl: string,
+	agentId: number,
+	bindings: ParameterBinding[],
+): string {
+	const text = JSON.stringify([baseUrl, agentId, bindings.map(({ name, value }) => [name, value])]);
+	return createHash('sha256').update(text).digest('base64').slice(0, 16);
+}
