@@ -33,6 +33,7 @@ let foreigner: Foreigner;
 let network: Network;
 let faults: FaultCase[];
 const cells: Cell[] = [];
+let met = 0;
 
 beforeAll(async () => {
 	jest.replaceProperty(retryPolicy, 'READ_PATIENCE_MS', (TIME_LIMIT_S * 1_000) as never);
@@ -75,14 +76,16 @@ async function meetAll(meetings: Meeting[], atATime: number): Promise<void> {
 }
 
 async function meet({ operation, fault, lasts }: Meeting) {
-	const sandbox = await startSandbox(0, { apiKeys: [KEY], pendingMs: 0 });
+	// Executions with one key at one address share a pace, and the system gives a port more than once.
+	const apiKey = `${KEY}-${++met}`;
+	const sandbox = await startSandbox(0, { apiKeys: [apiKey], pendingMs: 0 });
 	const times = lasts ? Infinity : 1;
 	const line = fault.line && (await network.lineTo(sandbox.baseUrl));
 	if (fault.sandbox) sandbox.faults.add({ ...fault.sandbox(), ...operation.hit, times });
 	if (fault.line) line?.break(fault.line, times, operation.hitsLater ? 'create' : 'now');
 	try {
 		const { baseUrl } = line ?? sandbox;
-		const credential = { baseUrl, apiKey: KEY };
+		const credential = { baseUrl, apiKey };
 		const outcome = await Promise.race([operation.run(credential, sandbox), hang()]);
 		const started = creates(sandbox).filter(({ url }) => !url.includes('dry_run')).length;
 		if (!operation.startsRun) expect(started).toBe(0);

@@ -56,6 +56,14 @@ test('a request that is aborted leaves the queue to the others', async () => {
 	expect(sent).toEqual(['second']);
 });
 
+test('a pause is an hour at the most, whatever the service asks for', async () => {
+	const { limiter, admit } = noting();
+	const began = clock.now();
+	limiter.learn({ kind: 'rateLimited', retryAfter: '31536000' }, began);
+	expect(await settle(admit({}, 'after an hour'))).toBe('send');
+	expect(clock.now() - began).toBe(3_600_000);
+});
+
 test('what cannot be sent before its deadline is refused as soon as that is known', async () => {
 	const { limiter, admit } = noting();
 	limiter.learn({ kind: 'rateLimited', retryAfter: '100' }, clock.now());

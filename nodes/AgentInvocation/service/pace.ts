@@ -16,6 +16,9 @@ const KEPT_OF_LIMIT = 0.9;
 /** For how long after a refusal the limit counts as known, in ms. */
 const LIMIT_KNOWN_MS = 60_000;
 
+/** The longest pause, in ms: what is asked for by mistake must not keep all executions of a key for days. */
+const LONGEST_PAUSE_MS = 3_600_000;
+
 /** By how much sending catches up when a timer came late, in ms. */
 const CATCH_UP_MS = 50;
 
@@ -82,7 +85,8 @@ export class Pace {
 			this.rate = Math.max(next, LOWEST_RATE);
 			this.growth = inUse ? SLOW_GROWTH : FAST_GROWTH;
 		}
-		const pause = backoffMs(answer, this.refusalsInARow, dateMs, Math.random());
+		const asked = backoffMs(answer, this.refusalsInARow, dateMs, Math.random());
+		const pause = Math.min(asked, LONGEST_PAUSE_MS);
 		this.pausedUntil = Math.max(this.pausedUntil, now + pause);
 	}
 }
