@@ -166,9 +166,9 @@ describe('a wait that is stored', () => {
 			resumesLateMs: 20 * SECOND,
 		});
 		const gaps = service.polledAt.map((at, index, all) => at - (all[index - 1] ?? 0));
-		// 65 s, the delay of the resume and 15 s for n8n's recovery; after a minute in memory all is polled
+		// 65 s, the delay of the resume and 30 s for n8n's recovery; after a minute in memory all is polled
 		// that is due soon.
-		expect(gaps.slice(0, 4).map((ms) => Math.round(ms / SECOND))).toEqual([100, 45, 100, 45]);
+		expect(gaps.slice(0, 4).map((ms) => Math.round(ms / SECOND))).toEqual([115, 30, 115, 30]);
 		expect(host.rests).toHaveLength(3);
 	});
 });

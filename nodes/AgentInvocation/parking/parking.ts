@@ -20,7 +20,7 @@ const LATE_MS = 5_000;
  * How long n8n's recovery may take after a start, in ms. It reads executions that run and writes 'crashed'
  * over what they are a moment later, so for some seconds none ends, and for a minute none is parked again.
  */
-const RECOVERY_MS = { beforeEnds: 15_000, beforeParks: 60_000 };
+const RECOVERY_MS = { beforeEnds: 30_000, beforeParks: 60_000 };
 
 /** Whether, when and why not the execution of a node is parked. */
 export class Parking {
