@@ -1,4 +1,9 @@
-import type { EngineRequest, IExecuteFunctions, INodeExecutionData } from 'n8n-workflow';
+import {
+	deepCopy,
+	type EngineRequest,
+	type IExecuteFunctions,
+	type INodeExecutionData,
+} from 'n8n-workflow';
 
 import { isJsonObject } from '../service/types';
 
@@ -70,7 +75,7 @@ export async function rest(
 
 /** Where the node's input comes from, to be kept over a rest. */
 export function sourceOf(context: IExecuteFunctions): unknown {
-	return copyOf(context.getExecuteData().source?.main);
+	return deepCopy(context.getExecuteData().source?.main ?? null);
 }
 
 /**
@@ -90,8 +95,4 @@ export function removeTraces(context: IExecuteFunctions, source: unknown): void 
 	putSource(context, source);
 	delete entry.metadata?.nodeWasResumed;
 	delete entry.metadata?.subNodeExecutionData;
-}
-
-function copyOf(value: unknown): unknown {
-	return value === undefined ? undefined : JSON.parse(JSON.stringify(value));
 }

@@ -194,7 +194,6 @@ class NodeRun {
 		}
 		const until = end.is === 'parked' ? date + Math.ceil(end.until - now) : undefined;
 		this.memory.rest({
-			executionId: this.context.getExecutionId(),
 			source: this.source,
 			...(until !== undefined && { until }),
 		});

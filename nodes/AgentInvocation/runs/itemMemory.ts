@@ -41,8 +41,6 @@ export type ItemMemory = { fingerprint: string } & (
 
 /** Why the node holds its memory while the engine has the word. */
 export interface Rest {
-	/** The execution that rests. n8n's Retry makes another one. */
-	executionId: string;
 	/** When n8n is to resume, in ms since the epoch; absent for a checkpoint. */
 	until?: number;
 	/** Where the node's input came from, which the engine overwrites. */
@@ -56,9 +54,10 @@ export interface StoredMemory {
 	beganOn: number;
 	/** Whether the host has passed a response to `execute`; with Retry On Fail, it does not always. */
 	passesResponse?: boolean;
-	/** How many attempts have begun, and in which execution. */
-	attempts?: number;
-	attemptsOf?: string;
+	/** The execution that the node has run in last. n8n's Retry makes another one. */
+	executionId: string;
+	/** How many attempts have begun in it. */
+	attempts: number;
 	/** The execution that has made a checkpoint: a second one would leave a trace in its data. */
 	checkpointOf?: string;
 	items: Record<string, ItemMemory>;

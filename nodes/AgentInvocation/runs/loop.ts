@@ -74,7 +74,7 @@ export type LoopEnd =
 export class Loop {
 	private readonly notBegun: number[];
 
-	private readonly waiting = new Map<number, Wait>();
+	private readonly waiting: Map<number, Wait>;
 
 	private readonly underWay = new Map<number, AbortController>();
 

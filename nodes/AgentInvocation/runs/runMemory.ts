@@ -35,7 +35,6 @@ export class RunMemory {
 		private readonly stored: StoredMemory,
 		readonly beginning: Beginning,
 		private readonly isNewExecution: boolean,
-		private readonly executionId: string,
 		/** The rest that has just ended, if one has. */
 		readonly rested: Rest | undefined,
 		private readonly forgetAll: () => void,
@@ -61,28 +60,30 @@ export class RunMemory {
 			byRunIndex: Record<string, StoredMemory>;
 		};
 		context.agentInvocation = all as unknown as IDataObject;
-		const known = all.byRunIndex[runIndex];
-		const stored = (all.byRunIndex[runIndex] ??= { baseUrl: '', beganOn: date, items: {} });
+		const isFirst = all.byRunIndex[runIndex] === undefined;
+		const stored = (all.byRunIndex[runIndex] ??= {
+			baseUrl: '',
+			executionId,
+			attempts: 0,
+			beganOn: date,
+			items: {},
+		});
 		const { rest } = stored;
 		delete stored.rest;
-		if (!rest)
-			stored.attempts = (stored.attemptsOf === executionId ? (stored.attempts ?? 0) : 0) + 1;
-		const isNew = (rest?.executionId ?? stored.attemptsOf) !== executionId;
-		stored.attemptsOf = executionId;
-		const isSame = rest?.executionId === executionId;
-		const afterRest = isSame ? 'goingOn' : 'afterCrash';
-		const isExhausted = (stored.attempts ?? 0) > mostAttempts;
-		const retry = isExhausted ? 'exhausted' : 'retry';
-		const beginning = !known ? 'first' : rest ? afterRest : retry;
+		const isNewExecution = stored.executionId !== executionId;
+		// n8n counts attempts, and the workflow's timeout, anew in its Retry.
+		if (isNewExecution) Object.assign(stored, { executionId, attempts: 0, beganOn: date });
+		if (isNewExecution || !rest) stored.attempts++;
+		const afterRest = isNewExecution ? 'afterCrash' : 'goingOn';
+		const afterFailure = stored.attempts > mostAttempts ? 'exhausted' : 'retry';
+		const beginning = isFirst ? 'first' : rest ? afterRest : afterFailure;
 		if (beginning === 'afterCrash' && startsRuns) {
 			for (let index = 0; index < count; index++) {
 				stored.items[index] ??= { is: 'inDoubt', fingerprint: '' };
 			}
 		}
 		if (beginning === 'retry') prepareRetry(stored.items, date);
-		// n8n counts the workflow's timeout anew.
-		if (isNew) stored.beganOn = date;
-		const memory = new RunMemory(stored, beginning, isNew, executionId, rest, () => {
+		const memory = new RunMemory(stored, beginning, isNewExecution, rest, () => {
 			delete all.byRunIndex[runIndex];
 			if (Object.keys(all.byRunIndex).length === 0) delete context.agentInvocation;
 		});
@@ -102,7 +103,7 @@ export class RunMemory {
 
 	/** Whether this execution can still make a checkpoint (docs/n8n.md, The pause). */
 	get mayCheckpoint(): boolean {
-		return this.beginning !== 'afterCrash' && this.stored.checkpointOf !== this.executionId;
+		return this.beginning !== 'afterCrash' && this.stored.checkpointOf !== this.stored.executionId;
 	}
 
 	/** The base URL at which the runs are; empty before the first. */
@@ -201,7 +202,7 @@ export class RunMemory {
 	/** Notes a rest, which is to begin now. */
 	rest(rest: Rest): void {
 		this.stored.rest = rest;
-		if (rest.until === undefined) this.stored.checkpointOf = rest.executionId;
+		if (rest.until === undefined) this.stored.checkpointOf = this.stored.executionId;
 	}
 
 	/** Forgets all: the node has succeeded, and n8n retries it no more. */
