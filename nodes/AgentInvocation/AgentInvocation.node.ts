@@ -17,10 +17,9 @@ import { runDescription, runOperations } from './resources/run';
 type Execute = (this: IExecuteFunctions, response?: EngineResponse) => Promise<NodeOutput>;
 
 /** What is executed, by resource and operation. */
-const operations: Record<string, Execute | undefined> = {
-	'agent:list': agentOperations.list,
-	'run:create': runOperations.create,
-	'run:get': runOperations.get,
+const resources: Record<string, Record<string, Execute>> = {
+	agent: agentOperations,
+	run: runOperations,
 };
 
 export class AgentInvocation implements INodeType {
@@ -89,7 +88,8 @@ export class AgentInvocation implements INodeType {
 
 		const resource = this.getNodeParameter('resource', 0);
 		const operation = this.getNodeParameter('operation', 0);
-		const execute = operations[`${resource}:${operation}`];
+		const operations = new Map(Object.entries(resources[resource] ?? {}));
+		const execute = operations.get(operation);
 		if (execute) return await execute.call(this, response);
 		throw new NodeOperationError(this.getNode(), `The operation '${operation}' is not known`, {
 			description: "Choose one in 'Operation'.",

@@ -63,7 +63,7 @@ describe('options are refused with their name', () => {
 		[{ timeout: 'soon' }, "'Time Limit'"],
 		[{ pollInterval: -5 }, "'Poll Interval'"],
 		[{ pollInterval: 1e9 }, "'Poll Interval'"],
-		[{ maxConcurrency: 0 }, "'Max Concurrency'"],
+		[{ maxConcurrency: -1 }, "'Max Concurrency'"],
 		[{ maxConcurrency: 2.5 }, "'Max Concurrency'"],
 	])('%j', async (options, name) => {
 		const { error } = await run(sandbox.current, createRun(1, {}, { options }));

@@ -21,6 +21,6 @@ test.each([
 	for (const timeoutMs of [0, 45_000, 120_000]) {
 		const undisturbed = await waitWhile(0, timeoutMs);
 		expect(await waitWhile(changeMs, timeoutMs)).toEqual(undisturbed);
-		expect(undisturbed.is).toBe(timeoutMs === 45_000 ? 'timeLimit' : 'finished');
+		expect(undisturbed.is).toBe(timeoutMs === 45_000 ? 'failed' : 'done');
 	}
 });

@@ -1,13 +1,9 @@
 import fc from 'fast-check';
 
 import { systemClock as clock } from '../../nodes/AgentInvocation/clock.ts';
-import {
-	Loop,
-	type ItemState,
-	type Step,
-	type Work,
-} from '../../nodes/AgentInvocation/runs/loop.ts';
-import type { Wait } from '../../nodes/AgentInvocation/runs/waitForRun.ts';
+import { fixedAt } from '../../nodes/AgentInvocation/runs/concurrency.ts';
+import type { ItemState, Step, Wait } from '../../nodes/AgentInvocation/runs/itemState.ts';
+import { Loop, type Work } from '../../nodes/AgentInvocation/runs/loop.ts';
 import { settle } from './virtualTime.cts';
 
 beforeEach(() => jest.useFakeTimers());
@@ -19,7 +15,8 @@ const failed: Step = {
 	is: 'failed',
 	failure: { message: 'no', description: '', details: {} },
 };
-const waiting = (dueAt: number) => ({ is: 'waiting', wait: { dueAt } as Wait }) as const;
+const waiting = (dueAt: number) =>
+	({ is: 'waiting', wait: { startedAt: clock.now(), dueAt } as Wait }) as const;
 
 function loopOf(items: number | ItemState[], work: Partial<Work>) {
 	const states: ItemState[] =
@@ -27,7 +24,7 @@ function loopOf(items: number | ItemState[], work: Partial<Work>) {
 	const loop = new Loop(
 		{
 			clock,
-			concurrency: 10,
+			concurrency: fixedAt(10),
 			stopsAtFailure: false,
 			checkpoints: false,
 			begin: () => Promise.resolve(done),
@@ -56,7 +53,7 @@ test('items are begun in order, each once, polled when due, and never too many a
 					return plans[index]!.fails ? failed : done;
 				};
 				const { states, end } = loopOf(plans.length, {
-					concurrency,
+					concurrency: fixedAt(concurrency),
 					async begin(index) {
 						begun.push(index);
 						expect(begun.length - ended.length).toBeLessThanOrEqual(concurrency);
@@ -87,7 +84,7 @@ test('a failure that ends the loop begins no further item and waits for those un
 	const begun: number[] = [];
 	const ended: number[] = [];
 	const { states, end } = loopOf(100, {
-		concurrency: 3,
+		concurrency: fixedAt(3),
 		stopsAtFailure: true,
 		async begin(index, signal) {
 			begun.push(index);
@@ -120,7 +117,7 @@ test('an item that has failed already ends the loop before anything is begun', a
 test('10,000 items work', async () => {
 	const worked = new Set<number>();
 	const { end } = loopOf(10_000, {
-		concurrency: 1_000,
+		concurrency: fixedAt(1_000),
 		begin: () => Promise.resolve(waiting(clock.now() + 100)),
 		ended: (index) => worked.add(index),
 	});
@@ -132,7 +129,7 @@ test('cancelling aborts those under way and begins no further item', async () =>
 	const cancelling = new AbortController();
 	let begun = 0;
 	const { end } = loopOf(100, {
-		concurrency: 2,
+		concurrency: fixedAt(2),
 		cancel: cancelling.signal,
 		async begin(index, signal) {
 			begun++;
@@ -162,7 +159,7 @@ test('cancelling ends the loop while it sleeps', async () => {
 test('a checkpoint comes once the first items have begun, and before any other does', async () => {
 	const begun: number[] = [];
 	const { states, end } = loopOf(25, {
-		concurrency: 5,
+		concurrency: fixedAt(5),
 		checkpoints: true,
 		async begin(index) {
 			begun.push(index);

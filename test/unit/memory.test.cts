@@ -32,7 +32,7 @@ test('a wait takes no more memory after a hundred thousand polls than after ten 
 		},
 	} as unknown as Service;
 	const end = await settle(waitForRun(service, { pollIntervalMs: 1_000 }));
-	expect(end).toMatchObject({ is: 'finished' });
+	expect(end).toMatchObject({ is: 'done' });
 	expect(polls).toBe(100_000);
 	// A single number kept of each poll would make 720 kB.
 	expect(heapUsed() - before).toBeLessThan(300_000);

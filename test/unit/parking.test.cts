@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 
 import { idleAt } from '../../nodes/AgentInvocation/parking/barrier.ts';
-import type { Wait } from '../../nodes/AgentInvocation/runs/waitForRun.ts';
+import type { Wait } from '../../nodes/AgentInvocation/runs/itemState.ts';
 import { SimulatedHost, type Simulation } from './simulatedHost.cts';
 import {
 	json,

@@ -1,11 +1,8 @@
 import { systemClock as clock } from '../../nodes/AgentInvocation/clock.ts';
-import { Loop, type Step } from '../../nodes/AgentInvocation/runs/loop.ts';
-import {
-	beginWait,
-	pollRun,
-	type Poll,
-	type Wait,
-} from '../../nodes/AgentInvocation/runs/waitForRun.ts';
+import { fixedAt } from '../../nodes/AgentInvocation/runs/concurrency.ts';
+import type { Step, Wait } from '../../nodes/AgentInvocation/runs/itemState.ts';
+import { Loop } from '../../nodes/AgentInvocation/runs/loop.ts';
+import { beginWait, pollRun } from '../../nodes/AgentInvocation/runs/waitForRun.ts';
 import type { WaitOptions } from '../../nodes/AgentInvocation/runs/waitOptions.ts';
 import type { Answer } from '../../nodes/AgentInvocation/service/answer.ts';
 import { RateLimiter } from '../../nodes/AgentInvocation/service/rateLimiter.ts';
@@ -57,13 +54,13 @@ export type WaitChanges = Partial<Wait & Pick<WaitOptions, 'timeoutMs' | 'pollIn
  * Waits for a run that was just created, with nothing but the node's own loop and polls.
  *
  * @param changes to the wait; `lastSeen: undefined` for a run that was not created here
- * @returns what the last poll told; undefined when the signal came first
+ * @returns what the last poll made of the item; undefined when the signal came first
  */
 export async function waitForRun(
 	service: Service,
 	{ timeoutMs = 0, pollIntervalMs = 0, ...changes }: WaitChanges = {},
 	cancel?: AbortSignal,
-): Promise<Poll | undefined> {
+): Promise<Step | undefined> {
 	const wait = {
 		agentId: 1,
 		runId: RUN_ID,
@@ -83,19 +80,18 @@ export async function waitForRun(
 		...changes,
 	};
 	const isOwn = wait.lastSeen !== undefined;
-	let last: Poll | undefined;
+	let last: Step | undefined;
 	const loop = new Loop(
 		{
 			clock,
-			concurrency: 1,
+			concurrency: fixedAt(1),
 			stopsAtFailure: false,
 			checkpoints: false,
 			cancel,
 			begin: () => Promise.reject(new Error('nothing is to be begun')),
-			async poll(_index, current, signal): Promise<Step> {
+			async poll(_index, current, signal) {
 				last = await pollRun(service, current, { clock, signal });
-				if (last.is === 'waiting' || last.is === 'stopped') return last;
-				return { is: 'done', outputs: [] };
+				return last;
 			},
 			idle: () => ({ is: 'sleep', until: Infinity }),
 			ended: () => {},

@@ -1,6 +1,6 @@
 import type { Answer } from '../../nodes/AgentInvocation/service/answer.ts';
 import { systemClock as clock } from '../../nodes/AgentInvocation/clock.ts';
-import type { Poll } from '../../nodes/AgentInvocation/runs/waitForRun.ts';
+import type { Step } from '../../nodes/AgentInvocation/runs/itemState.ts';
 import { simulateRun, waitForRun, type SimulatedRun, type WaitChanges } from './simulatedRun.cts';
 import { settle } from './virtualTime.cts';
 
@@ -10,12 +10,12 @@ const HOUR = 3_600 * SECOND;
 beforeEach(() => jest.useFakeTimers());
 afterEach(() => jest.useRealTimers());
 
-/** Waits on virtual time; gives what the last poll told. */
+/** Waits on virtual time; gives what the last poll made of the item. */
 async function wait(
 	{ service }: SimulatedRun,
 	changes: WaitChanges = {},
 	signal?: AbortSignal,
-): Promise<{ end: Poll | undefined; ms: number }> {
+): Promise<{ end: Step | undefined; ms: number }> {
 	const startedAt = clock.now();
 	const end = await settle(waitForRun(service, changes, signal));
 	return { end, ms: clock.now() - startedAt };
@@ -28,7 +28,7 @@ test.each([0.2, 1, 2, 5, 10, 60, 600, 3_600, 24 * 3_600])(
 	async (seconds) => {
 		const run = simulateRun(seconds * SECOND);
 		const { end, ms } = await wait(run);
-		expect(end).toMatchObject({ is: 'finished', run: { output: 'Done.' } });
+		expect(end).toMatchObject({ is: 'done', outputs: [{ output: 'Done.' }] });
 		const late = ms - seconds * SECOND;
 		expect(late).toBeGreaterThanOrEqual(0);
 		expect(late).toBeLessThanOrEqual(Math.max(SECOND, seconds * SECOND * 0.2));
@@ -53,14 +53,14 @@ test('a poll interval of its own is kept to', async () => {
 test('a run that was not created here is polled once before any waiting', async () => {
 	const run = simulateRun(0);
 	const { end, ms } = await wait(run, { lastSeen: undefined });
-	expect(end?.is).toBe('finished');
+	expect(end?.is).toBe('done');
 	expect(ms).toBe(0);
 });
 
 test('the last poll is at the time limit, and none comes after it', async () => {
 	const run = simulateRun(HOUR);
 	const { end, ms } = await wait(run, { timeoutMs: 10 * SECOND });
-	expect(end).toMatchObject({ is: 'timeLimit', lastSeen: { status: 'running' } });
+	expect(end).toMatchObject({ failure: { details: { status: 'running' } } });
 	expect(ms).toBeCloseTo(10 * SECOND, 0);
 	expect(run.askedAt.at(-1)).toBeCloseTo(10 * SECOND, 0);
 });
@@ -68,7 +68,7 @@ test('the last poll is at the time limit, and none comes after it', async () => 
 test('a run that finishes just before the time limit is still seen', async () => {
 	const run = simulateRun(9_990);
 	const { end } = await wait(run, { timeoutMs: 10 * SECOND });
-	expect(end?.is).toBe('finished');
+	expect(end?.is).toBe('done');
 });
 
 describe('transient trouble does not end the wait for a healthy run', () => {
@@ -86,13 +86,13 @@ describe('transient trouble does not end the wait for a healthy run', () => {
 	])('%j', async (trouble) => {
 		const run = simulateRun(30 * SECOND, (request) => (request < 8 ? trouble : undefined));
 		const { end } = await wait(run);
-		expect(end?.is).toBe('finished');
+		expect(end?.is).toBe('done');
 	});
 
 	test('but it does not outlast the time limit, and the wait says what was in the way', async () => {
 		const run = simulateRun(SECOND, () => answer('serverError', { status: 503 }));
 		const { end, ms } = await wait(run, { timeoutMs: 20 * SECOND });
-		expect(end).toMatchObject({ is: 'timeLimit', answer: { status: 503 } });
+		expect(end).toMatchObject({ failure: { details: { http_status: 503 } } });
 		expect(ms).toBeCloseTo(20 * SECOND, 0);
 	});
 });
@@ -106,7 +106,7 @@ test.each([
 		request === 0 ? answer('rateLimited', { status: 429, retryAfter: asked }) : undefined,
 	);
 	const { end } = await wait(run);
-	expect(end?.is).toBe('finished');
+	expect(end?.is).toBe('done');
 	const pause = run.askedAt[1]! - run.askedAt[0]!;
 	expect(pause).toBeGreaterThan(38 * SECOND);
 	expect(pause).toBeLessThanOrEqual(40 * SECOND);
@@ -117,7 +117,7 @@ test('a rate limit that asks for more than the time limit leaves one last look a
 		request === 0 ? answer('rateLimited', { status: 429, retryAfter: '99999' }) : undefined,
 	);
 	const { end, ms } = await wait(run, { timeoutMs: 30 * SECOND });
-	expect(end?.is).toBe('finished');
+	expect(end?.is).toBe('done');
 	expect(ms).toBeCloseTo(30 * SECOND, 0);
 });
 
@@ -134,7 +134,7 @@ test.each([
 ])('what looking again cannot mend ends the wait at once: %j', async (final) => {
 	const run = simulateRun(HOUR, () => final);
 	const { end } = await wait(run);
-	expect(end).toEqual({ is: 'rejected', answer: final });
+	expect(end).toMatchObject({ is: 'failed', failure: { details: { http_status: final.status } } });
 	expect(run.askedAt).toHaveLength(1);
 });
 
@@ -146,20 +146,20 @@ describe('run_not_found', () => {
 
 	test('is not believed in the first seconds after the own create', async () => {
 		const run = simulateRun(2 * SECOND, (request) => (request < 3 ? notFound : undefined));
-		expect((await wait(run)).end?.is).toBe('finished');
+		expect((await wait(run)).end?.is).toBe('done');
 	});
 
 	test('is believed after that', async () => {
 		const run = simulateRun(HOUR, () => notFound);
 		const { end, ms } = await wait(run);
-		expect(end?.is).toBe('rejected');
+		expect(end?.is).toBe('failed');
 		expect(ms).toBeGreaterThanOrEqual(10 * SECOND);
 		expect(ms).toBeLessThan(15 * SECOND);
 	});
 
 	test('is believed at once of a run that was not created here', async () => {
 		const run = simulateRun(HOUR, () => notFound);
-		expect((await wait(run, { lastSeen: undefined })).end?.is).toBe('rejected');
+		expect((await wait(run, { lastSeen: undefined })).end?.is).toBe('failed');
 		expect(run.askedAt).toHaveLength(1);
 	});
 });
@@ -172,7 +172,7 @@ test.each([
 ])('an address that never led to the service is given up soon: %j', async (trouble) => {
 	const run = simulateRun(HOUR, () => trouble);
 	const { end, ms } = await wait(run, { lastSeen: undefined, timeoutMs: HOUR });
-	expect(end?.is).toBe('rejected');
+	expect(end?.is).toBe('failed');
 	expect(ms).toBeLessThan(15 * SECOND);
 });
 

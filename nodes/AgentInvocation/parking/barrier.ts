@@ -1,6 +1,6 @@
+import type { Wait } from '../runs/itemState';
 import type { Idle } from '../runs/loop';
 import { SHORTEST_STORED_DELAY_MS } from '../runs/schedule';
-import type { Wait } from '../runs/waitForRun';
 
 /** How much later than planned a poll may be because its execution is stored, in ms. */
 const UNNOTICED_MS = 5_000;

@@ -7,82 +7,19 @@ import { isJsonObject } from '../service/types';
 /** The major versions of n8n in which the pause was tried. */
 const TRIED_VERSIONS = [1, 2];
 
-/** The modes in which nobody takes what a node outputs while its execution waits for its result. */
-const UNAWAITED_MODES = ['manual', 'trigger', 'webhook', 'retry', 'error'];
+/** The modes in which nobody waits for the execution's result, or it is found out whether somebody does. */
+const UNAWAITED_MODES = ['manual', 'trigger', 'webhook', 'retry', 'error', 'integrated'];
 
-/** What speaks against asking the engine for anything: neither a checkpoint nor a pause is made. */
-interface EngineFacts {
-	passesResponses: boolean;
-	majorVersion: number;
-	isTool: boolean;
-	executionOrder: string | undefined;
-	hasPreviousNode: boolean;
-	isStored: boolean;
+/** Whether something stands in the way, and why it does, as the end of a sentence. */
+type Obstacle = [stands: boolean, why: string];
+
+/** Each obstacle has a source in docs/n8n.md, The pause. */
+function firstOf(obstacles: Obstacle[]): string | undefined {
+	return obstacles.find(([stands]) => stands)?.[1];
 }
-
-/** What speaks against a pause. */
-interface PauseFacts {
-	isAnswered: boolean;
-	isAwaited: boolean;
-	mayBeCalledForEachItem: boolean;
-	msLeft: number;
-}
-
-interface Obstacle<Facts> {
-	stands(facts: Facts): boolean;
-	/** Why, as the end of a sentence. */
-	why: string;
-}
-
-/** Each with a source in docs/n8n.md, The pause. */
-const ENGINE: Array<Obstacle<EngineFacts>> = [
-	{
-		stands: (facts) => facts.isTool,
-		why: 'the node is the tool of an AI Agent, which waits for its answer',
-	},
-	{
-		stands: (facts) => !facts.passesResponses,
-		why: 'this version of n8n is too old to store it',
-	},
-	{
-		stands: (facts) => !TRIED_VERSIONS.includes(facts.majorVersion),
-		why: 'storing it was not tried with this version of n8n',
-	},
-	{
-		stands: (facts) => facts.executionOrder !== 'v1',
-		why: 'the workflow is executed in the old order (v0), which its settings can change',
-	},
-	{
-		stands: (facts) => !facts.hasPreviousNode,
-		why: 'no node comes before this one',
-	},
-	{
-		stands: (facts) => !facts.isStored,
-		why: 'n8n does not store this execution',
-	},
-];
-
-const PAUSE: Array<Obstacle<PauseFacts>> = [
-	{
-		stands: (facts) => facts.isAnswered,
-		why: 'the webhook or chat that started this workflow is answered with its result',
-	},
-	{
-		stands: (facts) => facts.isAwaited,
-		why: 'whoever started this workflow waits for its result',
-	},
-	{
-		stands: (facts) => facts.mayBeCalledForEachItem,
-		why: 'another workflow may have called this one once for each item, and n8n then loses items',
-	},
-	{
-		stands: (facts) => facts.msLeft < 2 * SHORTEST_STORED_DELAY_MS,
-		why: "the workflow's own timeout is near",
-	},
-];
 
 /**
- * Why the engine cannot be asked for a checkpoint or a pause.
+ * Why the engine cannot be asked for anything, neither a checkpoint nor a pause.
  *
  * @param passesResponses whether the host does to `execute`, as those do that can be asked
  */
@@ -91,16 +28,22 @@ export async function engineObstacle(
 	passesResponses: boolean,
 ): Promise<string | undefined> {
 	const { node, source } = context.getExecuteData();
-	const facts: EngineFacts = {
-		passesResponses,
-		majorVersion: await hostMajorVersion(),
-		// Run in the process of an AI Agent, the entry is the agent's own.
-		isTool: isTool(context) || node.name !== context.getNode().name,
-		executionOrder: context.getWorkflowSettings().executionOrder,
-		hasPreviousNode: source?.main?.[0]?.previousNode !== undefined,
-		isStored: Boolean(context.getExecutionId()),
-	};
-	return ENGINE.find(({ stands }) => stands(facts))?.why;
+	// Run in the process of an AI Agent, the entry is the agent's own.
+	const isAsTool = isTool(context) || node.name !== context.getNode().name;
+	const { executionOrder } = context.getWorkflowSettings();
+	const hasPreviousNode = source?.main?.[0]?.previousNode !== undefined;
+	const isTried = TRIED_VERSIONS.includes(await hostMajorVersion());
+	return firstOf([
+		[isAsTool, 'the node is the tool of an AI Agent, which waits for its answer'],
+		[!passesResponses, 'this version of n8n is too old to store it'],
+		[!isTried, 'storing it was not tried with this version of n8n'],
+		[
+			executionOrder !== 'v1',
+			'the workflow is executed in the old order (v0), which its settings can change',
+		],
+		[!hasPreviousNode, 'no node comes before this one'],
+		[!context.getExecutionId(), 'n8n does not store this execution'],
+	]);
 }
 
 /**
@@ -113,13 +56,21 @@ export async function pauseObstacle(
 	context: IExecuteFunctions,
 	{ hasPaused, msLeft }: { hasPaused: boolean; msLeft: number },
 ): Promise<string | undefined> {
-	const facts: PauseFacts = {
-		isAnswered: isAnsweredWithOutput(context),
-		isAwaited: ![...UNAWAITED_MODES, 'integrated'].includes(context.getMode()),
-		mayBeCalledForEachItem: !hasPaused && (await mayBeCalledForEachItem(context)),
-		msLeft,
-	};
-	return PAUSE.find(({ stands }) => stands(facts))?.why;
+	return firstOf([
+		[
+			isAnsweredWithOutput(context),
+			'the webhook or chat that started this workflow is answered with its result',
+		],
+		[
+			!UNAWAITED_MODES.includes(context.getMode()),
+			'whoever started this workflow waits for its result',
+		],
+		[
+			!hasPaused && (await mayBeCalledForEachItem(context)),
+			'another workflow may have called this one once for each item, and n8n then loses items',
+		],
+		[msLeft < 2 * SHORTEST_STORED_DELAY_MS, "the workflow's own timeout is near"],
+	]);
 }
 
 /**

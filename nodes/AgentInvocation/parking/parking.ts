@@ -1,9 +1,9 @@
 import type { EngineResponse, IExecuteFunctions } from 'n8n-workflow';
 
 import type { Clock } from '../clock';
+import type { Wait } from '../runs/itemState';
 import type { Idle } from '../runs/loop';
 import type { RunMemory } from '../runs/runMemory';
-import type { Wait } from '../runs/waitForRun';
 import { idleAt } from './barrier';
 import { engineObstacle, pauseObstacle } from './obstacles';
 
@@ -23,81 +23,59 @@ const LATE_MS = 5_000;
 const RECOVERY_MS = { beforeEnds: 30_000, beforeParks: 60_000 };
 
 /** Whether, when and why not the execution of a node is parked. */
-export class Parking {
-	private readonly hints = new Set<string>();
+export interface Parking {
+	/** Why n8n may not store the execution; undefined when it may. */
+	obstacle: string | undefined;
+	/** Whether a checkpoint may be made, which n8n stores where it saves progress. */
+	checkpoints: boolean;
+	/** When waits must end since the workflow's own timeout is near, in ms since the epoch. */
+	latestEndOn: number;
+	/** Before that time, by the clock, nothing is polled. */
+	pollsFrom: number;
+	/** Before that time, by the clock, nothing is parked. */
+	parksFrom: number;
+	/** What the output panel is to say. */
+	hints: Set<string>;
+}
 
-	private constructor(
-		private readonly clock: Clock,
-		private readonly obstacle: string | undefined,
-		/** Before that time, by the clock, nothing is polled. */
-		readonly pollsFrom: number,
-		/** Before that time, by the clock, nothing is parked. */
-		private readonly parksFrom: number,
-		/** Whether a checkpoint may be made, which n8n stores where it saves progress. */
-		readonly checkpoints: boolean,
-		/** When waits must end since the workflow's own timeout is near, in ms since the epoch. */
-		readonly latestEndOn: number,
-	) {}
+/**
+ * Finds out what this host allows.
+ *
+ * @param response what the host passed to `execute`
+ */
+export async function openParking(
+	context: IExecuteFunctions,
+	response: EngineResponse | undefined,
+	memory: RunMemory,
+	clock: Clock,
+): Promise<Parking> {
+	const { rested, stored } = memory;
+	// With Retry On Fail, the host does not pass one each time.
+	if (response !== undefined) stored.passesResponse = true;
+	const engine = await engineObstacle(context, stored.passesResponse === true);
+	const endsOn = endOfWorkflow(context, stored.beganOn);
+	const hasPaused = rested?.until !== undefined;
+	const pause = { hasPaused, msLeft: endsOn - clock.date() };
+	const resumesOn = memory.beginning === 'goingOn' ? rested?.until : undefined;
+	const isLate = resumesOn !== undefined && clock.date() - resumesOn > LATE_MS;
+	return {
+		obstacle: engine ?? (await pauseObstacle(context, pause)),
+		checkpoints: engine === undefined && savesProgress(context) && memory.mayCheckpoint,
+		latestEndOn: endsOn - stored.beganOn < SHORTEST_WORKFLOW_MS ? Infinity : endsOn,
+		pollsFrom: clock.now() + (isLate ? RECOVERY_MS.beforeEnds : 0),
+		parksFrom: clock.now() + (isLate ? RECOVERY_MS.beforeParks : 0),
+		hints: new Set(),
+	};
+}
 
-	/**
-	 * Finds out what this host allows.
-	 *
-	 * @param response what the host passed to `execute`
-	 */
-	static async open(
-		context: IExecuteFunctions,
-		response: EngineResponse | undefined,
-		memory: RunMemory,
-		clock: Clock,
-	): Promise<Parking> {
-		const { rested } = memory;
-		const endsOn = endOfWorkflow(context, memory.beganOn);
-		const engine = await engineObstacle(context, memory.hostPassesResponses(response));
-		const obstacle =
-			engine ??
-			(await pauseObstacle(context, {
-				hasPaused: rested?.until !== undefined,
-				msLeft: endsOn - clock.date(),
-			}));
-		const resumesOn = memory.beginning === 'goingOn' ? rested?.until : undefined;
-		const isLate = resumesOn !== undefined && clock.date() - resumesOn > LATE_MS;
-		return new Parking(
-			clock,
-			obstacle,
-			clock.now() + (isLate ? RECOVERY_MS.beforeEnds : 0),
-			clock.now() + (isLate ? RECOVERY_MS.beforeParks : 0),
-			engine === undefined && savesProgress(context) && memory.mayCheckpoint,
-			endsOn - memory.beganOn < SHORTEST_WORKFLOW_MS ? Infinity : endsOn,
-		);
-	}
-
-	/** Whether n8n may store the execution. */
-	get isPossible(): boolean {
-		return this.obstacle === undefined;
-	}
-
-	/** What is to happen while nothing is under way. */
-	idle(waits: Wait[]): Idle {
-		const now = this.clock.now();
-		const idle = idleAt(waits, now, this.parksFrom);
-		if (idle.is === 'sleep' || this.isPossible) return idle;
-		this.hint(
-			`The wait stayed in memory, where a restart of n8n ends it: ${this.obstacle}. Its runs go on at the service in any case.`,
-		);
-		return { is: 'sleep', until: Infinity };
-	}
-
-	/** Says something in the output panel, once. */
-	hint(message: string): void {
-		this.hints.add(message);
-	}
-
-	/** Hands the hints to n8n. */
-	giveHints(context: IExecuteFunctions): void {
-		for (const message of this.hints) {
-			context.addExecutionHints({ message, location: 'outputPane' });
-		}
-	}
+/** What is to happen while nothing is under way, at the time `now` of the clock. */
+export function idle({ obstacle, parksFrom, hints }: Parking, waits: Wait[], now: number): Idle {
+	const next = idleAt(waits, now, parksFrom);
+	if (next.is === 'sleep' || obstacle === undefined) return next;
+	hints.add(
+		`The wait stayed in memory, where a restart of n8n ends it: ${obstacle}. Its runs go on at the service in any case.`,
+	);
+	return { is: 'sleep', until: Infinity };
 }
 
 /**

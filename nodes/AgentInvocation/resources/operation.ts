@@ -1,9 +1,9 @@
 import type { Parking } from '../parking/parking';
 import type { Result } from '../result';
+import type { Concurrency } from '../runs/concurrency';
 import type { ItemMemory } from '../runs/itemMemory';
-import type { Step } from '../runs/loop';
+import type { Step, Wait } from '../runs/itemState';
 import type { RunMemory } from '../runs/runMemory';
-import type { Wait } from '../runs/waitForRun';
 import type { Service } from '../service/service';
 
 /** What an operation works with on one item. */
@@ -28,7 +28,7 @@ export interface Waits {
 /** What an operation does with each of the node's items. */
 export interface Operation {
 	/** How many items may have begun and not ended. */
-	concurrency(): Result<number>;
+	concurrency(): Result<Concurrency>;
 	/** Whether to begin an item is to start a run. */
 	startsRuns: boolean;
 	begin(itemIndex: number, work: ItemWork): Promise<Step>;

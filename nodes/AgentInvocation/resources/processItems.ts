@@ -8,12 +8,14 @@ import {
 
 import { systemClock as clock } from '../clock';
 import { isTool } from '../host';
-import { cancelledError, toErrorItem, toItem } from '../output/items';
+import { cancelledError, toErrorItem } from '../output/errorItem';
 import { toNodeError } from '../output/nodeError';
-import { Parking } from '../parking/parking';
+import { idle, openParking, type Parking } from '../parking/parking';
 import { removeTraces, requestRest, sourceOf } from '../parking/pause';
-import { asError, sentences, type Failure, type Result } from '../result';
-import { Loop, type Ended, type ItemState, type LoopEnd, type Step } from '../runs/loop';
+import { asError, sentences, succeed, type Failure, type Result } from '../result';
+import { fixedAt, type Concurrency } from '../runs/concurrency';
+import { failed, type Ended, type ItemState, type Step } from '../runs/itemState';
+import { Loop, type LoopEnd } from '../runs/loop';
 import { RunMemory } from '../runs/runMemory';
 import { openService, type Service } from '../service/service';
 import type { ItemWork, Operation, Waits } from './operation';
@@ -32,32 +34,46 @@ export async function processItems(
 	response: EngineResponse | undefined,
 	operation: Operation,
 ): Promise<NodeOutput> {
-	const memory = openMemory(context, operation);
-	if (!memory.ok) throw toNodeError(context, memory.failure);
-	const node = await NodeRun.open(context, response, operation, memory.value);
-	return await node.run();
-}
-
-function openMemory(context: IExecuteFunctions, { startsRuns }: Operation): Result<RunMemory> {
-	return RunMemory.open(context.getContext('node'), {
+	const { retryOnFail, maxTries } = context.getNode();
+	const opened = RunMemory.open(context.getContext('node'), {
 		runIndex: Number(context.getWorkflowDataProxy(0).$runIndex),
 		executionId: context.getExecutionId(),
 		date: clock.date(),
 		count: context.getInputData().length,
-		startsRuns,
-		mostAttempts: mostAttempts(context),
+		startsRuns: operation.startsRuns,
+		// As many as n8n allows (docs/n8n.md, Memory).
+		mostAttempts: retryOnFail ? Math.min(5, Math.max(2, maxTries || 3)) : 1,
 	});
+	if (!opened.ok) throw toNodeError(context, opened.failure);
+	const memory = opened.value;
+	const source = memory.rested?.source ?? sourceOf(context);
+	// Before any expression is evaluated, which may look back at where the input came from.
+	if (memory.rested) removeTraces(context, source);
+	const parking = await openParking(context, response, memory, clock);
+	const tools = await openTools(context, operation, memory);
+	return await new NodeRun(context, operation, memory, source, parking, tools).run();
 }
 
-/** How many attempts n8n allows (docs/n8n.md, Memory). */
-function mostAttempts(context: IExecuteFunctions): number {
-	const { retryOnFail, maxTries } = context.getNode();
-	return retryOnFail ? Math.min(5, Math.max(2, maxTries || 3)) : 1;
+interface Tools {
+	service: Service;
+	concurrency: Concurrency;
 }
 
-function read<T>(result: () => Result<T>): Result<T> {
+/** What all items need; without it each of them fails. */
+async function openTools(
+	context: IExecuteFunctions,
+	operation: Operation,
+	{ goesOn, stored }: RunMemory,
+): Promise<Result<Tools>> {
+	const service = await openService(context, {
+		cancel: context.getExecutionCancelSignal?.(),
+		known: goesOn && stored.baseUrl !== '' ? stored.baseUrl : undefined,
+	});
+	if (!service.ok) return service;
 	try {
-		return result();
+		const concurrency = operation.concurrency();
+		if (!concurrency.ok) return concurrency;
+		return succeed({ service: service.value, concurrency: concurrency.value });
 	} catch (thrown) {
 		return { ok: false, failure: failureOfThrown(thrown) };
 	}
@@ -73,68 +89,42 @@ function failureOfThrown(thrown: unknown): Failure {
 
 /** One run of the node, from its beginning or the end of a rest until its end or the next rest. */
 class NodeRun {
-	private readonly cancel: AbortSignal | undefined;
-
-	private readonly source: unknown;
-
-	private readonly concurrency: Result<number>;
-
-	private constructor(
+	constructor(
 		private readonly context: IExecuteFunctions,
 		private readonly operation: Operation,
 		private readonly memory: RunMemory,
+		private readonly source: unknown,
 		private readonly parking: Parking,
-		private readonly service: Result<Service>,
-	) {
-		this.cancel = context.getExecutionCancelSignal?.();
-		this.source = memory.rested?.source ?? sourceOf(context);
-		// Before any expression is evaluated, which may look back at where the input came from.
-		if (memory.rested) removeTraces(context, this.source);
-		this.concurrency = read(() => operation.concurrency());
-	}
-
-	static async open(
-		context: IExecuteFunctions,
-		response: EngineResponse | undefined,
-		operation: Operation,
-		memory: RunMemory,
-	): Promise<NodeRun> {
-		const parking = await Parking.open(context, response, memory, clock);
-		const service = await openService(context, {
-			cancel: context.getExecutionCancelSignal?.(),
-			known: memory.goesOn && memory.baseUrl !== '' ? memory.baseUrl : undefined,
-		});
-		return new NodeRun(context, operation, memory, parking, service);
-	}
+		private readonly tools: Result<Tools>,
+	) {}
 
 	async run(): Promise<NodeOutput> {
-		// A model gets no more than the message of an error that is thrown, and from some hosts nothing.
-		const continues = this.context.continueOnFail() || isTool(this.context);
-		const count = this.context.getInputData().length;
+		const { context, operation, parking, tools } = this;
 		const states = await Promise.all(
-			Array.from({ length: count }, async (_, index) => await this.stateOf(index)),
+			context.getInputData().map(async (_, index) => await this.stateOf(index)),
 		);
 		const loop = new Loop(
 			{
 				clock,
-				concurrency: this.concurrency.ok ? this.concurrency.value : 1,
-				stopsAtFailure: !continues,
-				checkpoints: this.operation.startsRuns && this.parking.checkpoints,
-				cancel: this.cancel,
-				begin: (index, signal) =>
-					this.step(index, signal, (work) => this.operation.begin(index, work)),
+				concurrency: tools.ok ? tools.value.concurrency : fixedAt(1),
+				// A model gets no more than the message of an error that is thrown, and from some hosts nothing.
+				stopsAtFailure: !context.continueOnFail() && !isTool(context),
+				checkpoints: operation.startsRuns && parking.checkpoints,
+				cancel: context.getExecutionCancelSignal?.(),
+				begin: (index, signal) => this.step(index, signal, (work) => operation.begin(index, work)),
 				poll: (index, wait, signal) =>
 					this.step(index, signal, (work) => this.waits().poll(index, wait, work)),
-				idle: (waits) => this.parking.idle(waits),
+				idle: (waits) => idle(parking, waits, clock.now()),
 				ended: (index, step) => this.noteEnd(index, step),
 			},
 			states,
 		);
 		const end = await loop.run();
 		if (end.is === 'parked' || end.is === 'checkpoint') return this.rest(end, states);
-		if (end.is === 'cancelled') throw this.cancelledError(states);
 		if (end.is === 'failed') throw this.errorOf(end, states);
-		return [await this.outputs(states)];
+		if (end.is === 'worked') return [await this.outputs(states)];
+		const failures = states.flatMap((state) => (state.is === 'failed' ? [state.failure] : []));
+		throw cancelledError(context, this.memory.runs(), failures);
 	}
 
 	/** Where an item stands when the run begins. */
@@ -164,49 +154,42 @@ class NodeRun {
 		signal: AbortSignal,
 		act: (work: ItemWork) => Step | Promise<Step>,
 	): Promise<Step> {
-		const { service, memory, parking, concurrency } = this;
-		if (!service.ok) return this.failed(service.failure, index);
-		if (!concurrency.ok) return this.failed(concurrency.failure, index);
+		const { memory, parking, tools } = this;
+		if (!tools.ok) return failed({ failure: this.naming(index, tools.failure) });
 		try {
-			return await act({ service: service.value, memory, parking, signal });
+			return await act({ service: tools.value.service, memory, parking, signal });
 		} catch (thrown) {
-			return this.failed(failureOfThrown(thrown), index);
+			return failed({ failure: this.naming(index, failureOfThrown(thrown)) });
 		}
 	}
 
 	/** A failure that is not the run's own names it, so that it is not lost. */
-	private failed(failure: Failure, index: number): Step {
+	private naming(index: number, failure: Failure): Failure {
 		const run = this.memory.runOf(index);
-		if (!run) return { is: 'failed', failure };
+		if (!run) return failure;
 		const details = { ...failure.details, agent_id: run.agentId, run_id: run.runId };
-		return {
-			is: 'failed',
-			failure: { ...failure, message: `${failure.message} (run ${run.runId})`, details },
-		};
+		return { ...failure, message: `${failure.message} (run ${run.runId})`, details };
 	}
 
 	/** Asks the engine for a rest, after which it runs the node again. */
 	private rest(end: LoopEnd & { is: 'parked' | 'checkpoint' }, states: ItemState[]): NodeOutput {
-		const now = clock.now();
-		const date = clock.date();
+		const { context, memory, source } = this;
+		const epoch = clock.date() - clock.now();
 		for (const [index, state] of states.entries()) {
-			if (state.is === 'waiting') this.memory.noteWait(index, state.wait, date - now);
+			if (state.is === 'waiting') memory.noteWait(index, state.wait, epoch);
 		}
-		const until = end.is === 'parked' ? date + Math.ceil(end.until - now) : undefined;
-		this.memory.rest({
-			source: this.source,
-			...(until !== undefined && { until }),
-		});
+		const until = end.is === 'parked' ? Math.ceil(epoch + end.until) : undefined;
+		memory.rest({ source, ...(until !== undefined && { until }) });
 		const runs = states.filter(({ is }) => is === 'waiting').length;
-		return requestRest(this.context, { until: until ?? null, runs, source: this.source });
+		return requestRest(context, { until: until ?? null, runs, source });
 	}
 
 	private async outputs(states: ItemState[]): Promise<INodeExecutionData[]> {
-		const { context, memory } = this;
+		const { context, memory, parking } = this;
 		const outputs: INodeExecutionData[] = [];
 		for (const [index, state] of states.entries()) {
 			if (state.is === 'done') {
-				outputs.push(...state.outputs.map((json) => toItem(json, index)));
+				outputs.push(...state.outputs.map((json) => ({ json, pairedItem: { item: index } })));
 			} else if (state.is === 'failed') {
 				outputs.push(await toErrorItem(context, state.failure, index));
 			} else {
@@ -215,28 +198,25 @@ class NodeRun {
 				});
 			}
 		}
-		this.parking.giveHints(context);
+		for (const message of parking.hints) {
+			context.addExecutionHints({ message, location: 'outputPane' });
+		}
 		// With Retry On Fail, n8n takes an output that begins with `error` for a failed attempt.
-		const mayBeRetried =
-			context.getNode().retryOnFail === true && 'error' in (outputs[0]?.json ?? {});
+		const mayBeRetried = context.getNode().retryOnFail && 'error' in (outputs[0]?.json ?? {});
 		if (!mayBeRetried) memory.clear();
 		return outputs;
 	}
 
 	private errorOf({ index, failure }: LoopEnd & { is: 'failed' }, states: ItemState[]): Error {
-		const others = this.memory.runs().filter(({ itemIndex }) => itemIndex !== index);
+		const { context, memory } = this;
+		const others = memory.runs().filter(({ itemIndex }) => itemIndex !== index);
 		// A run that may exist is not among the runs that are known.
 		const inDoubt = states.flatMap((state, other) =>
-			state.is === 'failed' && other !== index && this.memory.isInDoubt(other)
+			state.is === 'failed' && other !== index && memory.isInDoubt(other)
 				? [`Item ${other}: ${state.failure.message}.`]
 				: [],
 		);
 		const description = sentences(failure.description, ...inDoubt);
-		return toNodeError(this.context, { ...failure, description }, index, others);
-	}
-
-	private cancelledError(states: ItemState[]): Error {
-		const failures = states.flatMap((state) => (state.is === 'failed' ? [state.failure] : []));
-		return cancelledError(this.context, this.memory.runs(), failures);
+		return toNodeError(context, { ...failure, description }, index, others);
 	}
 }

@@ -16,9 +16,8 @@ export interface KnownRun {
 /** Where the wait for a run stands while n8n stores the execution. */
 export interface StoredWait {
 	dueOn: number;
-	/** As last seen; absent when the service has not shown the run yet. */
+	/** The run's, as last seen; absent when the service has not shown it yet. */
 	status?: string;
-	createdAt?: string;
 	/** How many polls in a row have met trouble; absent for none. */
 	troubles?: number;
 	isEarlier?: boolean;
@@ -49,6 +48,7 @@ export interface Rest {
 
 /** What n8n stores of one run of the node. */
 export interface StoredMemory {
+	/** At which the runs are; empty before the first. */
 	baseUrl: string;
 	/** When the node began, in ms since the epoch. */
 	beganOn: number;

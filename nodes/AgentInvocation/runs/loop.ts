@@ -1,31 +1,10 @@
-import type { IDataObject } from 'n8n-workflow';
-
 import type { Clock } from '../clock';
 import type { Failure } from '../result';
-import type { Wait } from './waitForRun';
+import { GOES_WELL_AFTER_MS, type Concurrency } from './concurrency';
+import type { Ended, ItemState, Step, Wait } from './itemState';
 
-/** What a step makes of an item. */
-export type Step =
-	| { is: 'done'; outputs: IDataObject[] }
-	| { is: 'failed'; failure: Failure; /** The run itself has ended so. */ runEnded?: boolean }
-	| { is: 'waiting'; wait: Wait }
-	/** The signal came first: the item stays as it was. */
-	| { is: 'stopped' };
-
-/** Ends an item with its one output. */
-export function done(output: IDataObject): Step {
-	return { is: 'done', outputs: [output] };
-}
-
-/** Fails an item with what a result says. */
-export function failed({ failure }: { failure: Failure }): Step {
-	return { is: 'failed', failure };
-}
-
-export type Ended = Step & { is: 'done' | 'failed' };
-
-/** Where an item stands. */
-export type ItemState = { is: 'notBegun' } | { is: 'underWay' } | Exclude<Step, { is: 'stopped' }>;
+/** How many items may be beginning at the same time. */
+const MOST_BEGINNING = 1_000;
 
 /** What is to happen while nothing is under way. */
 export type Idle =
@@ -38,8 +17,7 @@ export type Idle =
 /** What the items are worked through with. Times are those of the clock, in ms. */
 export interface Work {
 	clock: Clock;
-	/** How many items may have begun and not ended. */
-	concurrency: number;
+	concurrency: Concurrency;
 	/** Whether the first item that fails ends the loop. */
 	stopsAtFailure: boolean;
 	/** Whether the loop ends with a checkpoint once the first items have begun. */
@@ -72,9 +50,9 @@ export type LoopEnd =
  * is lost.
  */
 export class Loop {
-	private readonly notBegun: number[];
+	private readonly notBegun: number[] = [];
 
-	private readonly waiting: Map<number, Wait>;
+	private readonly waiting = new Map<number, Wait>();
 
 	private readonly underWay = new Map<number, AbortController>();
 
@@ -85,40 +63,41 @@ export class Loop {
 
 	private readonly beforeCheckpoint: number;
 
+	private goesWell = false;
+
+	/** When the latest of the waits began. */
+	private latestStartAt = -Infinity;
+
 	private failure: { index: number; failure: Failure } | undefined;
 
-	private readonly news: News;
+	private hasNews = false;
+
+	private waking = new AbortController();
 
 	constructor(
 		private readonly work: Work,
 		/** By item; the loop writes into it. */
 		readonly states: ItemState[],
 	) {
-		const waits = [...states.entries()].flatMap(([index, state]) =>
-			state.is === 'waiting' ? [[index, state.wait] as const] : [],
-		);
-		this.waiting = new Map(waits);
-		this.notBegun = [...states.keys()].filter((index) => states[index]?.is === 'notBegun');
-		const free = Math.max(work.concurrency - waits.length, 0);
+		for (const [index, state] of states.entries()) this.put(index, state);
+		const free = Math.max(work.concurrency.atFirst - this.waiting.size, 0);
 		this.beforeCheckpoint = work.checkpoints ? Math.min(free, this.notBegun.length) : Infinity;
-		this.news = new News(work.clock);
-		for (const [index, state] of states.entries()) this.stopAtFailure(index, state);
 	}
 
 	async run(): Promise<LoopEnd> {
 		const { cancel } = this.work;
-		const onCancel = () => this.news.tell();
+		const onCancel = () => this.tell();
 		cancel?.addEventListener('abort', onCancel);
 		try {
 			for (;;) {
 				const end = this.goOn() ?? (await this.rest());
 				if (!end) continue;
-				await this.stop();
+				for (const controller of this.underWay.values()) controller.abort();
+				while (this.underWay.size > 0) await this.untilNews(Infinity);
 				return end;
 			}
 		} finally {
 			cancel?.removeEventListener('abort', onCancel);
-			this.news.end();
 		}
 	}
 
@@ -132,19 +111,22 @@ export class Loop {
 		}
 		const now = this.work.clock.now();
 		this.poll(({ dueAt }) => dueAt <= now);
-		this.beginMore();
+		this.beginMore(now);
 		return this.underWay.size + left === 0 ? { is: 'worked' } : undefined;
 	}
 
-	private beginMore(): void {
-		const { concurrency, begin } = this.work;
-		while (this.underWay.size + this.waiting.size < concurrency) {
+	private beginMore(now: number): void {
+		const { most, atFirst } = this.work.concurrency;
+		const isFull = this.underWay.size + this.waiting.size >= atFirst && this.beginning === 0;
+		this.goesWell ||= isFull && now >= this.latestStartAt + GOES_WELL_AFTER_MS;
+		const limit = this.goesWell ? most : atFirst;
+		while (this.underWay.size + this.waiting.size < limit && this.beginning < MOST_BEGINNING) {
 			const index = this.begun < this.beforeCheckpoint ? this.notBegun.shift() : undefined;
 			if (index === undefined) return;
 			this.begun++;
 			this.beginning++;
 			void this.step(index, { is: 'notBegun' }, async (signal) => {
-				const step = await begin(index, signal);
+				const step = await this.work.begin(index, signal);
 				this.beginning--;
 				return step;
 			});
@@ -171,78 +153,54 @@ export class Loop {
 		this.states[index] = { is: 'underWay' };
 		const step = await act(controller.signal);
 		this.underWay.delete(index);
-		const state = step.is === 'stopped' ? before : step;
-		this.states[index] = state;
-		if (state.is === 'waiting') this.waiting.set(index, state.wait);
-		if (state.is === 'done' || state.is === 'failed') this.work.ended(index, state);
-		this.stopAtFailure(index, state);
-		this.news.tell();
+		this.put(index, step.is === 'stopped' ? before : step);
+		if (step.is === 'done' || step.is === 'failed') this.work.ended(index, step);
+		this.tell();
 	}
 
-	private stopAtFailure(index: number, state: ItemState): void {
-		if (state.is !== 'failed' || !this.work.stopsAtFailure) return;
-		this.failure ??= { index, failure: state.failure };
+	private put(index: number, state: ItemState): void {
+		this.states[index] = state;
+		if (state.is === 'notBegun') this.notBegun.push(index);
+		if (state.is === 'done') this.goesWell = true;
+		if (state.is === 'waiting') {
+			this.waiting.set(index, state.wait);
+			this.latestStartAt = Math.max(this.latestStartAt, state.wait.startedAt);
+		}
+		if (state.is === 'failed' && this.work.stopsAtFailure) {
+			this.failure ??= { index, failure: state.failure };
+		}
 	}
 
 	/** Waits until there is something to do, or ends the loop for the time that there is not. */
 	private async rest(): Promise<LoopEnd | undefined> {
 		const waits = [...this.waiting.values()];
-		const due = waits.reduce((first, { dueAt }) => Math.min(first, dueAt), Infinity);
-		if (this.underWay.size > 0) return await this.news.until(due);
-		const idle = this.work.idle(waits);
-		if (idle.is === 'park') return { is: 'parked', until: idle.until };
-		if (idle.is === 'poll') this.poll(idle.isDue);
-		else await this.news.until(Math.min(idle.until, due));
+		const { concurrency, idle } = this.work;
+		const isOnTrial = !this.goesWell && this.notBegun.length > 0 && this.beginning === 0;
+		const isTriedUntil =
+			isOnTrial && concurrency.atFirst < concurrency.most
+				? this.latestStartAt + GOES_WELL_AFTER_MS
+				: Infinity;
+		const due = waits.reduce((first, { dueAt }) => Math.min(first, dueAt), isTriedUntil);
+		if (this.underWay.size > 0 || isTriedUntil < Infinity) return await this.untilNews(due);
+		const next = idle(waits);
+		if (next.is === 'park') return { is: 'parked', until: next.until };
+		if (next.is === 'poll') this.poll(next.isDue);
+		else await this.untilNews(Math.min(next.until, due));
 		return undefined;
 	}
 
-	private async stop(): Promise<void> {
-		for (const controller of this.underWay.values()) controller.abort();
-		while (this.underWay.size > 0) await this.news.until(Infinity);
-	}
-}
-
-/** Tells the loop that something has happened, or that a time has come. */
-class News {
-	private isThere = false;
-
-	private listener = () => {};
-
-	private alarmAt = Infinity;
-
-	private alarm = new AbortController();
-
-	constructor(private readonly clock: Clock) {}
-
-	tell(): void {
-		this.isThere = true;
-		this.listener();
+	private tell(): void {
+		this.hasNews = true;
+		this.waking.abort();
 	}
 
-	/** @param at by the clock; Infinity for no time */
-	async until(at: number): Promise<undefined> {
-		if (!this.isThere) {
-			const told = new Promise<void>((resolve) => (this.listener = resolve));
-			this.setAlarm(at);
-			await told;
+	/** Waits until something has happened, or until `at` by the clock. */
+	private async untilNews(at: number): Promise<undefined> {
+		if (!this.hasNews) {
+			const { clock } = this.work;
+			this.waking = new AbortController();
+			await clock.sleep(at - clock.now(), this.waking.signal);
 		}
-		this.isThere = false;
-	}
-
-	/** One alarm at a time: an earlier one that is set already will do, since the loop looks again. */
-	private setAlarm(at: number): void {
-		if (at >= this.alarmAt) return;
-		this.end();
-		this.alarmAt = at;
-		const { signal } = (this.alarm = new AbortController());
-		void this.clock.sleep(at - this.clock.now(), signal).then(() => {
-			if (signal.aborted) return;
-			this.alarmAt = Infinity;
-			this.tell();
-		});
-	}
-
-	end(): void {
-		this.alarm.abort();
+		this.hasNews = false;
 	}
 }

@@ -9,8 +9,7 @@ import {
 	type Rest,
 	type StoredMemory,
 } from './itemMemory';
-import type { Ended } from './loop';
-import type { Wait } from './waitForRun';
+import type { Ended, Wait } from './itemState';
 
 const FORMAT = 1;
 
@@ -32,21 +31,20 @@ export type Beginning = 'first' | 'goingOn' | 'afterCrash' | 'retry' | 'exhauste
  */
 export class RunMemory {
 	private constructor(
-		private readonly stored: StoredMemory,
+		/** What n8n stores. */
+		readonly stored: StoredMemory,
 		readonly beginning: Beginning,
 		private readonly isNewExecution: boolean,
 		/** The rest that has just ended, if one has. */
 		readonly rested: Rest | undefined,
-		private readonly forgetAll: () => void,
+		/** Forgets all: the node has succeeded, and n8n retries it no more. */
+		readonly clear: () => void,
 	) {}
 
 	/**
 	 * Opens the memory of a run of the node.
 	 *
 	 * @param context the node's context, which n8n stores
-	 * @param count how many items there are
-	 * @param startsRuns whether beginning an item starts a run: after a crash, those that are not known
-	 *   to have begun may have
 	 * @returns a failure that names the runs it can find when the memory is not of this package's making
 	 */
 	static open(
@@ -55,19 +53,12 @@ export class RunMemory {
 	): Result<RunMemory> {
 		const found = context.agentInvocation;
 		if (found !== undefined && !isFormat(found)) return refuseUnknown(found);
-		const all = (found ?? { format: FORMAT, byRunIndex: {} }) as {
-			format: number;
-			byRunIndex: Record<string, StoredMemory>;
-		};
-		context.agentInvocation = all as unknown as IDataObject;
-		const isFirst = all.byRunIndex[runIndex] === undefined;
-		const stored = (all.byRunIndex[runIndex] ??= {
-			baseUrl: '',
-			executionId,
-			attempts: 0,
-			beganOn: date,
-			items: {},
-		});
+		const all = (found ?? { format: FORMAT, byRunIndex: {} }) as IDataObject;
+		const byRunIndex = all.byRunIndex as Record<string, StoredMemory>;
+		context.agentInvocation = all;
+		const isFirst = byRunIndex[runIndex] === undefined;
+		const begun = { baseUrl: '', executionId, attempts: 0, beganOn: date, items: {} };
+		const stored = (byRunIndex[runIndex] ??= begun);
 		const { rest } = stored;
 		delete stored.rest;
 		const isNewExecution = stored.executionId !== executionId;
@@ -84,8 +75,8 @@ export class RunMemory {
 		}
 		if (beginning === 'retry') prepareRetry(stored.items, date);
 		const memory = new RunMemory(stored, beginning, isNewExecution, rest, () => {
-			delete all.byRunIndex[runIndex];
-			if (Object.keys(all.byRunIndex).length === 0) delete context.agentInvocation;
+			delete byRunIndex[runIndex];
+			if (Object.keys(byRunIndex).length === 0) delete context.agentInvocation;
 		});
 		return succeed(memory);
 	}
@@ -95,29 +86,9 @@ export class RunMemory {
 		return ['goingOn', 'afterCrash', 'exhausted'].includes(this.beginning);
 	}
 
-	/** Whether the host lets nodes ask the engine for something, and so passes responses to them. */
-	hostPassesResponses(response: unknown): boolean {
-		if (response !== undefined) this.stored.passesResponse = true;
-		return this.stored.passesResponse === true;
-	}
-
 	/** Whether this execution can still make a checkpoint (docs/n8n.md, The pause). */
 	get mayCheckpoint(): boolean {
 		return this.beginning !== 'afterCrash' && this.stored.checkpointOf !== this.stored.executionId;
-	}
-
-	/** The base URL at which the runs are; empty before the first. */
-	get baseUrl(): string {
-		return this.stored.baseUrl;
-	}
-
-	set baseUrl(baseUrl: string) {
-		this.stored.baseUrl = baseUrl;
-	}
-
-	/** When the node began, in ms since the epoch. */
-	get beganOn(): number {
-		return this.stored.beganOn;
 	}
 
 	/** What is known of an item; undefined when it has not begun. */
@@ -192,7 +163,6 @@ export class RunMemory {
 		item.wait = {
 			dueOn: Math.round(epoch + dueAt),
 			...(lastSeen && { status: lastSeen.status }),
-			...(lastSeen?.created_at !== undefined && { createdAt: lastSeen.created_at }),
 			...(troubles > 0 && { troubles }),
 			...(isEarlier && { isEarlier }),
 			...(isLong && { isLong }),
@@ -204,11 +174,6 @@ export class RunMemory {
 		this.stored.rest = rest;
 		if (rest.until === undefined) this.stored.checkpointOf = this.stored.executionId;
 	}
-
-	/** Forgets all: the node has succeeded, and n8n retries it no more. */
-	clear(): void {
-		this.forgetAll();
-	}
 }
 
 interface OpenOptions {
@@ -216,7 +181,9 @@ interface OpenOptions {
 	executionId: string | undefined;
 	/** The present date, in ms since the epoch. */
 	date: number;
+	/** How many items there are. */
 	count: number;
+	/** Whether to begin an item is to start a run: after a crash, those not known to have begun may have. */
 	startsRuns: boolean;
 	/** How many attempts Retry On Fail allows, the first included. */
 	mostAttempts: number;

@@ -1,37 +1,11 @@
 import type { IDataObject } from 'n8n-workflow';
 
 import { asError, sentences, type Failure } from '../result';
-import { explainAnswer } from '../service/explainAnswer';
 import { isFinished, isJsonObject, type Run } from '../service/types';
-import { done, type Step } from './loop';
-import type { Poll, Wait } from './waitForRun';
+import { done, type Step, type Wait } from './itemState';
 import type { WaitOptions } from './waitOptions';
 
 type Subject = Pick<Wait, 'agentId' | 'runId'>;
-
-/**
- * Turns what a poll tells into the item's output, or into the failure that its options make of it.
- */
-export function stepAfter(poll: Poll, wait: Wait, baseUrl: string): Step {
-	const { agentId, runId, options } = wait;
-	switch (poll.is) {
-		case 'stopped':
-		case 'waiting':
-			return poll;
-		case 'finished':
-			return resultOf(poll.run, wait, options);
-		case 'rejected':
-			return { is: 'failed', failure: explainAnswer(poll.answer, { agentId, runId, baseUrl }) };
-		case 'timeLimit': {
-			const { lastSeen, answer } = poll;
-			if (options.onTimeout === 'output') {
-				return done(outputOf(lastSeen ?? { status: 'pending' }, wait));
-			}
-			const trouble = answer && explainAnswer(answer, { agentId, runId, baseUrl });
-			return { is: 'failed', failure: timeIsUp(wait, lastSeen, trouble) };
-		}
-	}
-}
 
 /** What becomes of a run as the service shows it, finished or not: output, or a failure. */
 export function resultOf(run: Run, subject: Subject, options: WaitOptions): Step {
@@ -61,13 +35,19 @@ export function resultOf(run: Run, subject: Subject, options: WaitOptions): Step
 	}
 }
 
-function timeIsUp(wait: Wait, lastSeen?: Run, trouble?: Failure): Failure {
-	const { agentId, runId, options, startedAt, deadline } = wait;
-	const seconds = Math.round((deadline - startedAt) / 100) / 10;
-	const endsWithWorkflow =
-		options.timeoutMs === 0 || Math.round(deadline - startedAt) < options.timeoutMs;
-	return {
-		message: `Run ${runId} of agent ${agentId} has not finished within ${seconds} s`,
+/**
+ * What becomes of a run that goes on at its time limit.
+ *
+ * @param trouble that the last poll met
+ */
+export function timeIsUp(wait: Wait, trouble?: Failure): Step {
+	const { agentId, runId, options, startedAt, deadline, lastSeen } = wait;
+	if (options.onTimeout === 'output')
+		return done(outputOf(lastSeen ?? { status: 'pending' }, wait));
+	const ms = Math.round(deadline - startedAt);
+	const endsWithWorkflow = options.timeoutMs === 0 || ms < options.timeoutMs;
+	const failure = {
+		message: `Run ${runId} of agent ${agentId} has not finished within ${Math.round(ms / 100) / 10} s`,
 		description: sentences(
 			"It goes on at the service. Use 'Get a run' with this run ID to fetch its result later.",
 			endsWithWorkflow
@@ -82,6 +62,7 @@ function timeIsUp(wait: Wait, lastSeen?: Run, trouble?: Failure): Failure {
 			...(lastSeen && { status: lastSeen.status }),
 		},
 	};
+	return { is: 'failed', failure };
 }
 
 function describeEnd({ status, error }: Run): string {

@@ -1,58 +1,21 @@
 import type { Clock } from '../clock';
 import type { Answer } from '../service/answer';
 import { getRun } from '../service/endpoints';
+import { explainAnswer } from '../service/explainAnswer';
 import { backoffMs, isRetried, retryAfterMs } from '../service/retryPolicy';
 import { sendOnce } from '../service/sendWithRetry';
 import { requestTimeouts, type Service } from '../service/service';
-import { isFinished, type Run } from '../service/types';
+import { isFinished } from '../service/types';
 import { durationsOf } from './durations';
+import type { Step, Wait } from './itemState';
+import { resultOf, timeIsUp } from './runResult';
 import { delayAfterTrouble, delayBeforeNextPoll, SHORTEST_STORED_DELAY_MS } from './schedule';
-import type { WaitOptions } from './waitOptions';
 
 /** How long after its creation a run that the service does not know yet is polled all the same, in ms. */
 export const NOT_FOUND_GRACE_MS = 10_000;
 
 /** For how long a poll waits while a rate limit holds up all requests, in ms; then it is put off. */
 const RATE_LIMIT_PATIENCE_MS = 10_000;
-
-/** A run that is waited for. Times are those of the clock, in ms. */
-export interface Wait {
-	agentId: number;
-	runId: string;
-	/** When the run was created, or the waiting began. */
-	startedAt: number;
-	options: WaitOptions;
-	/** Where it really waits: not every option is possible everywhere. */
-	where: WaitOptions['whereToWait'];
-	/** When the time limit is reached; Infinity when there is none. */
-	deadline: number;
-	/** What the service has answered about the run so far; absent when it was not asked yet. */
-	lastSeen?: Run;
-	/** How many polls in a row have met trouble. */
-	troubles: number;
-	/** Whether an earlier attempt of the node has started the run, and this one has not seen it yet. */
-	isEarlier: boolean;
-	/** When to poll next. */
-	dueAt: number;
-	/** Whether the delay until then is long enough for n8n to store the execution. */
-	isLong: boolean;
-}
-
-/**
- * What a poll tells.
- *
- * - `finished`: the run is succeeded, failed or cancelled (or unknown, with `completed_at` set).
- * - `timeLimit`: it goes on at the service. `answer` is the trouble that the last poll met, if any.
- * - `rejected`: the service does not show the run, and polling again would not help.
- * - `waiting`: the wait goes on.
- * - `stopped`: the signal came.
- */
-export type Poll =
-	| { is: 'finished'; run: Run }
-	| { is: 'timeLimit'; lastSeen?: Run | undefined; answer?: Answer }
-	| { is: 'rejected'; answer: Answer }
-	| { is: 'waiting'; wait: Wait }
-	| { is: 'stopped' };
 
 /**
  * Begins a wait that is due after its first delay, or at once.
@@ -71,58 +34,54 @@ export function beginWait(
 
 /**
  * Polls a run once. Trouble in passing puts the next poll off, and the last one is at the time limit
- * itself.
+ * itself. What the service does not show, and would not another time, fails the item.
  */
 export async function pollRun(
 	service: Service,
 	wait: Wait,
 	{ clock, signal }: { clock: Clock; signal?: AbortSignal },
-): Promise<Poll> {
+): Promise<Step> {
 	const { agentId, runId, deadline } = wait;
-	const now = clock.now();
+	const { baseUrl } = service;
+	const patientUntil = clock.now() + RATE_LIMIT_PATIENCE_MS;
+	const isShort = wait.isLong && wait.troubles === 0;
 	const request = {
 		...getRun(agentId, runId),
-		...(wait.isLong && wait.troubles === 0 && shortPoll()),
+		...(isShort && { timeoutMs: requestTimeouts.shortPoll }),
 	};
 	const answer = await sendOnce(service, request, {
 		clock,
-		deadline: Math.min(deadline, now + RATE_LIMIT_PATIENCE_MS),
-		sendsAtDeadline: deadline <= now + RATE_LIMIT_PATIENCE_MS,
+		deadline: Math.min(deadline, patientUntil),
+		sendsAtDeadline: deadline <= patientUntil,
 		...(signal && { signal }),
 	});
 	if (signal?.aborted || answer.kind === 'cancelled') return { is: 'stopped' };
 
-	const timeIsUp = clock.now() >= deadline;
+	const isTimeUp = clock.now() >= deadline;
+	const waiting = (next: Wait, delay: number): Step => ({
+		is: 'waiting',
+		wait: dueAfter(next, delay, clock),
+	});
 	if (answer.kind === 'ok' && answer.body) {
 		const run = answer.body;
 		if (isFinished(run)) {
-			durationsOf(service.baseUrl, agentId).learn(run);
-			return { is: 'finished', run };
+			durationsOf(baseUrl, agentId).learn(run);
+			return resultOf(run, wait, wait.options);
 		}
-		if (timeIsUp) return { is: 'timeLimit', lastSeen: run };
 		const seen = { ...wait, lastSeen: run, troubles: 0, isEarlier: false };
+		if (isTimeUp) return timeIsUp(seen);
 		const asked = retryAfterMs(answer, clock.date());
-		const delay = Math.max(scheduledDelay(seen, service.baseUrl, clock), asked);
-		return { is: 'waiting', wait: dueAfter(seen, delay, clock) };
+		return waiting(seen, Math.max(scheduledDelay(seen, baseUrl, clock), asked));
 	}
-
-	if (isNotThereYet(answer, wait, clock.now()) && !timeIsUp) {
-		const delay = scheduledDelay(wait, service.baseUrl, clock);
-		return { is: 'waiting', wait: dueAfter(wait, delay, clock) };
+	if (isNotThereYet(answer, wait, clock.now()) && !isTimeUp) {
+		return waiting(wait, scheduledDelay(wait, baseUrl, clock));
 	}
-	const troubles = wait.troubles + 1;
+	const met = { ...wait, troubles: wait.troubles + 1 };
+	const failure = explainAnswer(answer, { agentId, runId, baseUrl });
 	const purpose = wait.lastSeen === undefined ? 'firstPoll' : 'poll';
-	if (isRetried(answer, purpose, troubles)) {
-		if (timeIsUp) return { is: 'timeLimit', lastSeen: wait.lastSeen, answer };
-		const met = { ...wait, troubles };
-		const delay = troubleDelay(met, answer, service, clock);
-		return { is: 'waiting', wait: dueAfter(met, delay, clock) };
-	}
-	return { is: 'rejected', answer };
-}
-
-function shortPoll() {
-	return { timeoutMs: requestTimeouts.shortPoll };
+	if (!isRetried(answer, purpose, met.troubles)) return { is: 'failed', failure };
+	if (isTimeUp) return timeIsUp(wait, failure);
+	return waiting(met, troubleDelay(met, answer, service, clock));
 }
 
 /** A wait that is stored from the start has no delay that n8n does not store. */
@@ -152,17 +111,12 @@ function troubleDelay(wait: Wait, answer: Answer, service: Service, clock: Clock
 }
 
 function dueAfter(wait: Wait, delay: number, clock: Clock): Wait {
-	const left = wait.deadline - clock.now();
-	const isLong = Math.min(delay, left) >= SHORTEST_STORED_DELAY_MS;
-	return { ...wait, dueAt: clock.now() + Math.min(delay, left), isLong };
+	const left = Math.min(delay, wait.deadline - clock.now());
+	return { ...wait, dueAt: clock.now() + left, isLong: left >= SHORTEST_STORED_DELAY_MS };
 }
 
 /** A run that was just created may not be known yet to the part of the service that is asked. */
-function isNotThereYet(
-	{ serviceError }: Answer,
-	{ lastSeen, startedAt }: Wait,
-	now: number,
-): boolean {
-	const isOwn = lastSeen !== undefined;
-	return isOwn && serviceError?.code === 'run_not_found' && now - startedAt < NOT_FOUND_GRACE_MS;
+function isNotThereYet({ serviceError }: Answer, wait: Wait, now: number): boolean {
+	if (wait.lastSeen === undefined || serviceError?.code !== 'run_not_found') return false;
+	return now - wait.startedAt < NOT_FOUND_GRACE_MS;
 }

@@ -30,6 +30,21 @@ interface Row {
 
 const TRY_AGAIN = 'Try again in a moment.';
 
+const REFUSED: Explanation = {
+	message: 'The service rejected the request',
+	description: 'Check the values of this node, and the agent itself at the service.',
+};
+
+const RATE_LIMITED: Explanation = {
+	message: "The service's rate limit was exceeded for longer than the node may wait",
+	description: 'Try again later, or run fewer workflows with the same API key at a time.',
+};
+
+/** A run that was seen once is polled until the wait's deadline, whatever is in the way. */
+const POLLED = { poll: 'untilDeadline' } as const;
+const POLLED_FROM_THE_FIRST = { ...POLLED, firstPoll: 'untilDeadline' } as const;
+const SOON_GIVEN_UP_AT_FIRST = { ...POLLED, firstPoll: 'briefly' } as const;
+
 /**
  * The kinds of answers, and all that follows from each.
  *
@@ -43,49 +58,29 @@ const KINDS = {
 	/** A 2xx with the shape that was asked for, in `body`. Explained only where it should not have come. */
 	ok: { mayHaveStarted: true, retried: {}, says: foreign },
 	/** A status below 500 in JSON that the interface lists, or a 401. */
-	rejected: {
-		mayHaveStarted: false,
-		retried: {},
-		says: {
-			message: 'The service rejected the request',
-			description: 'Check the values of this node, and the agent itself at the service.',
-		},
-	},
+	rejected: { mayHaveStarted: false, retried: {}, says: REFUSED },
 	/** Any other 4xx in JSON. Nobody has promised that it starts nothing. */
-	unlisted: {
-		mayHaveStarted: true,
-		retried: {},
-		says: {
-			message: 'The service rejected the request',
-			description: 'Check the values of this node, and the agent itself at the service.',
-		},
-	},
+	unlisted: { mayHaveStarted: true, retried: {}, says: REFUSED },
 	/** 429. */
 	rateLimited: {
 		mayHaveStarted: false,
 		retried: {
+			...POLLED_FROM_THE_FIRST,
 			read: 'untilDeadline',
 			create: 'untilDeadline',
 			createRetryingServerErrors: 'untilDeadline',
-			firstPoll: 'untilDeadline',
-			poll: 'untilDeadline',
 		},
-		says: rateLimitExceeded,
+		says: RATE_LIMITED,
 	},
 	/** Not sent, since its turn would have come after its deadline: a rate limit holds up all requests. */
-	late: {
-		mayHaveStarted: false,
-		retried: { firstPoll: 'untilDeadline', poll: 'untilDeadline' },
-		says: rateLimitExceeded,
-	},
+	late: { mayHaveStarted: false, retried: POLLED_FROM_THE_FIRST, says: RATE_LIMITED },
 	/** 5xx, with or without an envelope. */
 	serverError: {
 		mayHaveStarted: true,
 		retried: {
+			...POLLED_FROM_THE_FIRST,
 			read: 'briefly',
 			createRetryingServerErrors: 'briefly',
-			firstPoll: 'untilDeadline',
-			poll: 'untilDeadline',
 		},
 		says: {
 			message: 'The service, or a proxy before it, could not process the request',
@@ -96,15 +91,11 @@ const KINDS = {
 	 * What the service itself never says: a proxy's page where JSON belongs, or a 2xx of another shape
 	 * than the endpoint's.
 	 */
-	foreign: {
-		mayHaveStarted: true,
-		retried: { firstPoll: 'briefly', poll: 'untilDeadline' },
-		says: foreign,
-	},
+	foreign: { mayHaveStarted: true, retried: SOON_GIVEN_UP_AT_FIRST, says: foreign },
 	/** A 3xx. Redirects are not followed, since the API key would go along. */
 	redirect: {
 		mayHaveStarted: false,
-		retried: { poll: 'untilDeadline' },
+		retried: POLLED,
 		says: (subject: Subject) => ({
 			message: 'The address redirects to another one, which the node does not follow',
 			description: `The API key would be sent there too. Enter the final address in the credential's 'Base URL' (often only http in place of https). ${addressAdvice(subject)}`,
@@ -114,11 +105,10 @@ const KINDS = {
 	notConnected: {
 		mayHaveStarted: false,
 		retried: {
+			...SOON_GIVEN_UP_AT_FIRST,
 			read: 'briefly',
 			create: 'briefly',
 			createRetryingServerErrors: 'briefly',
-			firstPoll: 'briefly',
-			poll: 'untilDeadline',
 		},
 		says: {
 			message: 'No connection to the service could be made',
@@ -129,7 +119,7 @@ const KINDS = {
 	/** The request may or may not have reached the service. */
 	connectionLost: {
 		mayHaveStarted: true,
-		retried: { read: 'briefly', firstPoll: 'untilDeadline', poll: 'untilDeadline' },
+		retried: { ...POLLED_FROM_THE_FIRST, read: 'briefly' },
 		says: {
 			message: 'The connection to the service was lost before its answer was complete',
 			description: TRY_AGAIN,
@@ -138,13 +128,13 @@ const KINDS = {
 	/** The same. */
 	timedOut: {
 		mayHaveStarted: true,
-		retried: { read: 'briefly', firstPoll: 'untilDeadline', poll: 'untilDeadline' },
+		retried: { ...POLLED_FROM_THE_FIRST, read: 'briefly' },
 		says: { message: 'The service did not answer in time', description: TRY_AGAIN },
 	},
 	/** The server's certificate was refused, so nothing was sent. */
 	notTrusted: {
 		mayHaveStarted: false,
-		retried: { poll: 'untilDeadline' },
+		retried: POLLED,
 		says: {
 			message: "The service's certificate is not trusted",
 			description:
@@ -154,7 +144,7 @@ const KINDS = {
 	/** n8n could not send the request, for example since it cannot read the credential at this moment. */
 	notSent: {
 		mayHaveStarted: false,
-		retried: { firstPoll: 'briefly', poll: 'untilDeadline' },
+		retried: SOON_GIVEN_UP_AT_FIRST,
 		says: {
 			message: 'n8n could not send the request',
 			description: "Check this node's credential.",
@@ -193,13 +183,6 @@ export type AnswerKind = keyof typeof KINDS;
 
 /** What follows from each kind of answer. */
 export const answerKinds: Record<AnswerKind, Row> = KINDS;
-
-function rateLimitExceeded(): Explanation {
-	return {
-		message: "The service's rate limit was exceeded for longer than the node may wait",
-		description: 'Try again later, or run fewer workflows with the same API key at a time.',
-	};
-}
 
 function foreign(subject: Subject): Explanation {
 	return {

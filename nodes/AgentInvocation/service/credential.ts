@@ -17,7 +17,7 @@ export function checkCredential(data: Record<string, unknown>): Result<ServiceCr
 	const wrongAddress = wrongBaseUrl(baseUrl);
 	if (wrongAddress !== undefined) {
 		return fail({
-			message: wrongAddress,
+			message: `'Base URL' in the credential ${wrongAddress}`,
 			description:
 				"Open this node's credential and correct it. A base URL looks like https://agents.example.com/api/v1.",
 		});
@@ -25,7 +25,7 @@ export function checkCredential(data: Record<string, unknown>): Result<ServiceCr
 	const wrongKey = wrongApiKey(apiKey);
 	if (wrongKey !== undefined) {
 		return fail({
-			message: wrongKey,
+			message: `'API Key' in the credential ${wrongKey}`,
 			description:
 				"Open this node's credential and paste the key again, as the service showed it to the admin who created it.",
 		});
@@ -34,34 +34,20 @@ export function checkCredential(data: Record<string, unknown>): Result<ServiceCr
 }
 
 function wrongBaseUrl(baseUrl: string): string | undefined {
-	if (baseUrl === '') return "'Base URL' in the credential is empty";
-	if (!/^https?:\/\//i.test(baseUrl)) {
-		return "'Base URL' in the credential must start with https:// or http://";
-	}
-	const url = parseUrl(baseUrl);
-	if (!url) return "'Base URL' in the credential is not a web address";
-	if (url.username || url.password) {
-		return "'Base URL' in the credential must not carry a user name or password";
-	}
-	if (baseUrl.includes('?')) return "'Base URL' in the credential must not carry a query (?)";
-	if (baseUrl.includes('#')) return "'Base URL' in the credential must not carry a fragment (#)";
+	if (baseUrl === '') return 'is empty';
+	if (!/^https?:\/\//i.test(baseUrl)) return 'must start with https:// or http://';
+	if (!URL.canParse(baseUrl)) return 'is not a web address';
+	const { username, password } = new URL(baseUrl);
+	if (username || password) return 'must not carry a user name or password';
+	if (baseUrl.includes('?')) return 'must not carry a query (?)';
+	if (baseUrl.includes('#')) return 'must not carry a fragment (#)';
 	return undefined;
 }
 
-function parseUrl(text: string): URL | undefined {
-	try {
-		return new URL(text);
-	} catch {
-		return undefined;
-	}
-}
-
 function wrongApiKey(apiKey: string): string | undefined {
-	if (apiKey === '') return "'API Key' in the credential is empty";
-	if (/[\r\n]/.test(apiKey)) return "'API Key' in the credential contains a line break";
+	if (apiKey === '') return 'is empty';
+	if (/[\r\n]/.test(apiKey)) return 'contains a line break';
 	// What HTTP allows in a header's value without quoting (RFC 9110, section 5.5).
-	if (!/^[\x21-\x7e]+$/.test(apiKey)) {
-		return "'API Key' in the credential contains a space or a character that no key has";
-	}
+	if (!/^[\x21-\x7e]+$/.test(apiKey)) return 'contains a space or a character that no key has';
 	return undefined;
 }

@@ -46,10 +46,9 @@ export async function openService(
 	context: Context,
 	{ cancel, known }: { cancel?: AbortSignal | undefined; known?: string | undefined } = {},
 ): Promise<Result<Service>> {
-	const read = await readCredential(context);
-	const mayBeReadLater = known !== undefined && read.is === 'unreadable';
-	if (read.is !== 'readable' && !mayBeReadLater) return fail(read.failure);
-	const baseUrl = known ?? (read.is === 'readable' ? read.credential.baseUrl : '');
+	const first = await readCredential(context);
+	if (!first.ok && (known === undefined || isGone(first.failure))) return first;
+	const baseUrl = known ?? (first.ok ? first.value.baseUrl : '');
 	let limiterKey = '';
 	const use = (credential: ServiceCredential): Answer<never> | undefined => {
 		if (credential.baseUrl !== baseUrl) {
@@ -58,20 +57,20 @@ export async function openService(
 		limiterKey = hashOf(baseUrl, credential.apiKey);
 		return undefined;
 	};
-	const changed = read.is === 'readable' && use(read.credential);
+	const changed = first.ok && use(first.value);
 	if (changed) return failWith(changed, { baseUrl });
 
 	async function send<T>(request: ServiceRequest<T>): Promise<Answer<T>> {
 		// n8n's helper reads the key anew for each request. One that belongs elsewhere stays there.
 		const current = await readCredential(context);
-		if (current.is !== 'readable') {
+		if (!current.ok) {
 			const { message, cause } = current.failure;
-			const kind = current.is === 'gone' ? 'credentialChanged' : 'notSent';
+			const kind = isGone(current.failure) ? 'credentialChanged' : 'notSent';
 			return { kind, reason: cause?.message ?? message };
 		}
-		const refused = use(current.credential);
+		const refused = use(current.value);
 		if (refused) return refused;
-		const { apiKey } = current.credential;
+		const { apiKey } = current.value;
 		try {
 			const response = (await context.helpers.httpRequestWithAuthentication.call(
 				context,
@@ -106,32 +105,22 @@ export async function openService(
 	});
 }
 
-type CredentialRead =
-	| { is: 'readable'; credential: ServiceCredential }
-	/** `gone` for good, or `unreadable` at the moment: a secret store may be away. */
-	| { is: 'gone' | 'unreadable'; failure: Failure };
-
-async function readCredential(context: Context): Promise<CredentialRead> {
+async function readCredential(context: Context): Promise<Result<ServiceCredential>> {
 	try {
-		const checked = checkCredential(await context.getCredentials(CREDENTIAL_TYPE));
-		return checked.ok
-			? { is: 'readable', credential: checked.value }
-			: { is: 'unreadable', failure: checked.failure };
+		return checkCredential(await context.getCredentials(CREDENTIAL_TYPE));
 	} catch (thrown) {
 		const cause = asError(thrown);
-		return {
-			// docs/n8n.md, Credentials
-			is: /does not exist|does not have any credentials/.test(cause.message)
-				? 'gone'
-				: 'unreadable',
-			failure: {
-				message: 'The credential of this node cannot be used',
-				description: `Choose or create one under 'Credential to connect with'. n8n says: ${cause.message}`,
-				details: {},
-				cause,
-			},
-		};
+		return fail({
+			message: 'The credential of this node cannot be used',
+			description: `Choose or create one under 'Credential to connect with'. n8n says: ${cause.message}`,
+			cause,
+		});
 	}
+}
+
+/** Whether a credential is gone for good. Otherwise a secret store may be away (docs/n8n.md, Credentials). */
+function isGone({ cause }: Failure): boolean {
+	return /does not exist|does not have any credentials/.test(cause?.message ?? '');
 }
 
 function hashOf(...texts: string[]): string {

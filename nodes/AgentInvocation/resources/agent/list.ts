@@ -9,7 +9,8 @@ import type {
 import { systemClock as clock } from '../../clock';
 import { readNumber } from '../../readNumber';
 import { succeed } from '../../result';
-import { failed, type Step } from '../../runs/loop';
+import { fixedAt } from '../../runs/concurrency';
+import { failed, type Step } from '../../runs/itemState';
 import { readAgents } from '../../service/agents';
 import { READ_PATIENCE_MS } from '../../service/retryPolicy';
 import type { ItemWork } from '../operation';
@@ -61,7 +62,7 @@ export async function list(
 	response?: EngineResponse,
 ): Promise<NodeOutput> {
 	return await processItems(this, response, {
-		concurrency: () => succeed(1),
+		concurrency: () => succeed(fixedAt(1)),
 		startsRuns: false,
 		begin: (itemIndex, work) => listForItem(this, itemIndex, work),
 	});

@@ -4,8 +4,7 @@ import { agentField } from '../agentField';
 import { parameterFields } from './parameterFields';
 import { waitOptionFields, whileWaiting } from './waitOptionFields';
 
-/** How many items may have begun and not ended. */
-export const DEFAULT_CONCURRENCY = 10;
+/** How many items may have begun and not ended, where the user says. */
 export const LARGEST_CONCURRENCY = 1_000;
 
 const displayOptions = { show: { resource: ['run'], operation: ['create'] } };
@@ -41,9 +40,10 @@ export const createFields: INodeProperties[] = [
 				displayName: 'Max Concurrency',
 				name: 'maxConcurrency',
 				type: 'number',
-				typeOptions: { minValue: 1, maxValue: LARGEST_CONCURRENCY },
-				default: DEFAULT_CONCURRENCY,
-				description: 'How many input items are worked on at a time',
+				typeOptions: { minValue: 0, maxValue: LARGEST_CONCURRENCY },
+				default: 0,
+				description:
+					'How many input items are worked on at a time. 0 is automatic: of many items, ten begin; once one run has succeeded, or all have gone on for 5 seconds, the others begin as fast as the service takes them.',
 			},
 			{
 				displayName: 'Retry Create on Server Error',

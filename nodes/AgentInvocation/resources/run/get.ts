@@ -2,7 +2,8 @@ import type { EngineResponse, IExecuteFunctions, INodeProperties, NodeOutput } f
 
 import { systemClock as clock } from '../../clock';
 import { succeed } from '../../result';
-import { failed, type Step } from '../../runs/loop';
+import { fixedAt } from '../../runs/concurrency';
+import { failed, type Step } from '../../runs/itemState';
 import { resultOf } from '../../runs/runResult';
 import { getRun } from '../../service/endpoints';
 import { failWith } from '../../service/explainAnswer';
@@ -56,7 +57,7 @@ export const getFields: INodeProperties[] = [
 export async function get(this: IExecuteFunctions, response?: EngineResponse): Promise<NodeOutput> {
 	const waits = () => this.getNodeParameter('waitForCompletion', 0, false) === true;
 	return await processItems(this, response, {
-		concurrency: () => succeed(waits() ? CONCURRENT_WAITS : CONCURRENCY),
+		concurrency: () => succeed(fixedAt(waits() ? CONCURRENT_WAITS : CONCURRENCY)),
 		startsRuns: false,
 		begin: (itemIndex, work) => beginItem(this, itemIndex, work),
 		waits: waitsOf(this),
@@ -68,9 +69,8 @@ async function beginItem(
 	itemIndex: number,
 	work: ItemWork,
 ): Promise<Step> {
-	const agent = readAgentId(
-		context.getNodeParameter('agentId', itemIndex, '', { extractValue: true }),
-	);
+	const given = context.getNodeParameter('agentId', itemIndex, '', { extractValue: true });
+	const agent = readAgentId(given);
 	if (!agent.ok) return failed(agent);
 	const id = readRunId(context.getNodeParameter('runId', itemIndex, ''));
 	if (!id.ok) return failed(id);
@@ -80,7 +80,7 @@ async function beginItem(
 	const { service, memory, signal } = work;
 	const run = { agentId: agent.value, runId: id.value, startedOn: clock.date() };
 	if (context.getNodeParameter('waitForCompletion', itemIndex, false) === true) {
-		memory.baseUrl = service.baseUrl;
+		memory.stored.baseUrl = service.baseUrl;
 		memory.note(itemIndex, { is: 'started', fingerprint: '', run });
 		return waitFor(run, options.value, work, { isDueNow: true });
 	}

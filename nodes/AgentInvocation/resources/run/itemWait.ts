@@ -3,11 +3,10 @@ import type { IDataObject, IExecuteFunctions } from 'n8n-workflow';
 import { systemClock as clock } from '../../clock';
 import type { Parking } from '../../parking/parking';
 import type { Result } from '../../result';
-import { failed, type Step } from '../../runs/loop';
 import type { KnownRun } from '../../runs/itemMemory';
-import { stepAfter } from '../../runs/runResult';
+import { failed, type Step, type Wait } from '../../runs/itemState';
 import { delayBeforeNextPoll, SHORTEST_STORED_DELAY_MS } from '../../runs/schedule';
-import { beginWait, pollRun, type Wait } from '../../runs/waitForRun';
+import { beginWait, pollRun } from '../../runs/waitForRun';
 import { readWaitOptions, type WaitOptions } from '../../runs/waitOptions';
 import type { Run } from '../../service/types';
 import type { ItemWork, StartedItem, Waits } from '../operation';
@@ -60,12 +59,11 @@ export function waitsOf(
 		},
 		async poll(itemIndex, wait, work) {
 			const { service, signal, memory } = work;
-			const poll = await pollRun(service, wait, { clock, signal });
-			const step = stepAfter(poll, wait, service.baseUrl);
+			const step = await pollRun(service, wait, { clock, signal });
 			hintAtInterval(wait, work.parking);
-			const isGone = poll.is === 'rejected' && poll.answer.serviceError?.code === 'run_not_found';
-			const hasFailed = step.is === 'failed' && (isGone || step.runEnded === true);
-			if (!beginAnew || !wait.isEarlier || !hasFailed) return step;
+			if (!beginAnew || !wait.isEarlier || step.is !== 'failed') return step;
+			const isGone = step.failure.details.code === 'run_not_found';
+			if (!isGone && !step.runEnded) return step;
 			memory.forget(itemIndex);
 			return await beginAnew(itemIndex, work);
 		},
@@ -78,31 +76,20 @@ function resumedWait(
 	options: WaitOptions,
 	{ parking }: ItemWork,
 ): Wait {
-	const { status, createdAt, dueOn } = stored ?? {};
-	const { troubles = 0, isEarlier = false, isLong = false } = stored ?? {};
 	const date = clock.date();
+	const { dueOn = date, status, troubles = 0, isEarlier = false, isLong = false } = stored ?? {};
 	const waitedMs = Math.max(date - run.startedOn, 0);
-	const wait = waitOf(run, options, parking, waitedMs);
-	const { pollIntervalMs } = wait.options;
-	const delay = delayBeforeNextPoll({
-		waitedMs,
-		pollIntervalMs,
-		leastMs: SHORTEST_STORED_DELAY_MS,
-	});
-	const left = Math.min(Math.max((dueOn ?? date) - date, 0), delay);
+	const { pollIntervalMs } = options;
+	const leastMs = SHORTEST_STORED_DELAY_MS;
+	const delay = delayBeforeNextPoll({ waitedMs, pollIntervalMs, leastMs });
+	const left = Math.min(Math.max(dueOn - date, 0), delay);
 	return {
-		...wait,
-		...(status !== undefined && {
-			lastSeen: {
-				run_id: run.runId,
-				status,
-				...(createdAt !== undefined && { created_at: createdAt }),
-			},
-		}),
+		...waitOf(run, options, parking, waitedMs),
+		...(status !== undefined && { lastSeen: { run_id: run.runId, status } }),
 		troubles,
 		isEarlier,
-		dueAt: Math.max(clock.now() + left, parking.pollsFrom),
 		isLong,
+		dueAt: Math.max(clock.now() + left, parking.pollsFrom),
 	};
 }
 
@@ -126,7 +113,7 @@ function waitOf(
 }
 
 function whereOf(options: WaitOptions, parking: Parking): Wait['where'] {
-	if (options.whereToWait === 'stored' && parking.isPossible) return 'stored';
+	if (options.whereToWait === 'stored' && parking.obstacle === undefined) return 'stored';
 	return options.whereToWait === 'memory' || isShort(options) ? 'memory' : 'auto';
 }
 
@@ -137,13 +124,13 @@ function isShort({ pollIntervalMs }: WaitOptions): boolean {
 
 /** Nobody who sets an interval knows how it goes with being stored. */
 function hintAtInterval({ options, where, startedAt }: Wait, parking: Parking): void {
-	if (!isShort(options) || !parking.isPossible || options.whereToWait === 'memory') return;
+	if (!isShort(options) || parking.obstacle || options.whereToWait === 'memory') return;
 	if (where === 'stored') {
-		parking.hint(
+		parking.hints.add(
 			"The runs were polled every 65 seconds, and not at the Poll Interval: n8n stores no shorter waits. For shorter ones, set 'Where to Wait' to 'In Memory Only'.",
 		);
 	} else if (clock.now() - startedAt > STAYS_IN_MEMORY_MS) {
-		parking.hint(
+		parking.hints.add(
 			"The wait stayed in memory, where a restart of n8n ends it: Poll Interval is under 65 seconds. For waits that survive restarts, remove it, or set 'Where to Wait' to 'Stored From the Start'.",
 		);
 	}

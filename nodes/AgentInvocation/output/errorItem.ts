@@ -1,23 +1,8 @@
-import {
-	NodeOperationError,
-	type IDataObject,
-	type IExecuteFunctions,
-	type INodeExecutionData,
-} from 'n8n-workflow';
+import { NodeOperationError, type IExecuteFunctions, type INodeExecutionData } from 'n8n-workflow';
 
 import type { Failure } from '../result';
 import { hostMajorVersion, isTool } from '../host';
 import { toNodeError, type StartedRun } from './nodeError';
-
-/** An output item that comes from the input item at `itemIndex`. */
-export function toItem(json: IDataObject, itemIndex: number): INodeExecutionData {
-	return { json, pairedItem: { item: itemIndex } };
-}
-
-/** The json of a failed item. n8n 2 knows it by having no other keys than these. */
-function toErrorJson({ message, details }: Failure): IDataObject {
-	return { error: message, details: { ...details } };
-}
 
 /**
  * The output item of an item that failed while the node continues.
@@ -32,10 +17,12 @@ export async function toErrorItem(
 	failure: Failure,
 	itemIndex: number,
 ): Promise<INodeExecutionData> {
-	if (isTool(context)) {
-		return toItem({ ...toErrorJson(failure), advice: failure.description }, itemIndex);
-	}
-	const item = toItem(toErrorJson(failure), itemIndex);
+	const { message, description, details } = failure;
+	// n8n 2 knows it by having no other keys than these.
+	const json = { error: message, details: { ...details } };
+	const pairedItem = { item: itemIndex };
+	if (isTool(context)) return { json: { ...json, advice: description }, pairedItem };
+	const item: INodeExecutionData = { json, pairedItem };
 	const hasErrorOutput = context.getNode().onError === 'continueErrorOutput';
 	if (hasErrorOutput && (await hostMajorVersion()) < 2) {
 		item.error = toNodeError(context, failure, itemIndex);

@@ -1,0 +1,51 @@
+import type { IDataObject } from 'n8n-workflow';
+
+import type { Failure } from '../result';
+import type { Run } from '../service/types';
+import type { WaitOptions } from './waitOptions';
+
+/** A run that is waited for. Times are those of the clock, in ms. */
+export interface Wait {
+	agentId: number;
+	runId: string;
+	/** When the run was created, or the waiting began. */
+	startedAt: number;
+	options: WaitOptions;
+	/** Where it really waits: not every option is possible everywhere. */
+	where: WaitOptions['whereToWait'];
+	/** When the time limit is reached; Infinity when there is none. */
+	deadline: number;
+	/** What the service has answered about the run so far; absent when it was not asked yet. */
+	lastSeen?: Run;
+	/** How many polls in a row have met trouble. */
+	troubles: number;
+	/** Whether an earlier attempt of the node has started the run, and this one has not seen it yet. */
+	isEarlier: boolean;
+	/** When to poll next. */
+	dueAt: number;
+	/** Whether the delay until then is long enough for n8n to store the execution. */
+	isLong: boolean;
+}
+
+/** What a step makes of an item. */
+export type Step =
+	| { is: 'done'; outputs: IDataObject[] }
+	| { is: 'failed'; failure: Failure; /** The run itself has ended so. */ runEnded?: boolean }
+	| { is: 'waiting'; wait: Wait }
+	/** The signal came first: the item stays as it was. */
+	| { is: 'stopped' };
+
+export type Ended = Step & { is: 'done' | 'failed' };
+
+/** Where an item stands. */
+export type ItemState = { is: 'notBegun' } | { is: 'underWay' } | Exclude<Step, { is: 'stopped' }>;
+
+/** Ends an item with its one output. */
+export function done(output: IDataObject): Step {
+	return { is: 'done', outputs: [output] };
+}
+
+/** Fails an item with what a result says. */
+export function failed({ failure }: { failure: Failure }): Step {
+	return { is: 'failed', failure };
+}
