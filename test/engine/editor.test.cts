@@ -64,9 +64,45 @@ test('the list and the fields say what is wrong', async () => {
 		"Agent 9999 is not in the organization's list",
 	);
 
+	await searchAgents.call(context());
 	sandbox.with({ agentCount: 0 });
 	await expect(searchAgents.call(context())).rejects.toMatchObject({
 		message: 'The organization has no published agents',
 		description: expect.stringContaining('Publish one') as string,
+	});
+});
+
+describe('the list that is kept', () => {
+	const offsets = () =>
+		sandbox.current.requests.map(({ url }) =>
+			new URL(url, 'http://host').searchParams.get('offset'),
+		);
+
+	test('picking an agent, showing its parameters and searching cost one reading of the list', async () => {
+		await searchAgents.call(context());
+		await getAgentParameters.call(context(2));
+		expect(offsets()).toEqual(['0']);
+		await searchAgents.call(context(), 'in archive 127');
+		await searchAgents.call(context(), undefined, '100');
+		await getAgentParameters.call(context(127));
+		expect(offsets()).toEqual(['0', '100']);
+	});
+
+	test('what is asked again, as Refresh does, is read anew', async () => {
+		await getAgentParameters.call(context(2));
+		await getAgentParameters.call(context(2));
+		await searchAgents.call(context());
+		expect(offsets()).toEqual(['0', '0']);
+	});
+
+	test("the fields of an agent are read no further than the agent's page", async () => {
+		await getAgentParameters.call(context(2));
+		expect(offsets()).toEqual(['0']);
+	});
+
+	test('another key has a list of its own', async () => {
+		await searchAgents.call(context());
+		await expect(searchAgents.call(context(2, 'revoked-key'))).rejects.toThrow();
+		expect(sandbox.current.requests).toHaveLength(2);
 	});
 });

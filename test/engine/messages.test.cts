@@ -147,8 +147,8 @@ describe('what the node says about its settings when it is executed', () => {
 			"Correct 'Poll Interval'",
 		],
 		[
-			wait({ maxConcurrency: 0 }),
-			"'Max Concurrency' must be a whole number from 1 to 1000, not '0'",
+			wait({ maxConcurrency: 1_001 }),
+			"'Max Concurrency' must be a whole number from 0 to 1000, not '1001'",
 			"Correct 'Max Concurrency'",
 		],
 		[

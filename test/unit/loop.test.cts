@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 
 import { systemClock as clock } from '../../nodes/AgentInvocation/clock.ts';
-import { fixedAt } from '../../nodes/AgentInvocation/runs/concurrency.ts';
+import { AUTOMATIC, fixedAt } from '../../nodes/AgentInvocation/runs/concurrency.ts';
 import type { ItemState, Step, Wait } from '../../nodes/AgentInvocation/runs/itemState.ts';
 import { Loop, type Work } from '../../nodes/AgentInvocation/runs/loop.ts';
 import { settle } from './virtualTime.cts';
@@ -15,6 +15,7 @@ const failed: Step = {
 	is: 'failed',
 	failure: { message: 'no', description: '', details: {} },
 };
+const notBegun = (): ItemState => ({ is: 'notBegun' });
 const waiting = (dueAt: number) =>
 	({ is: 'waiting', wait: { startedAt: clock.now(), dueAt } as Wait }) as const;
 
@@ -192,4 +193,89 @@ test('nothing under way, the loop ends for as long as it is told to', async () =
 	const now = clock.now();
 	expect(await end()).toEqual({ is: 'parked', until: now + 100_000 });
 	expect(states.map(({ is }) => is)).toEqual(['waiting', 'waiting']);
+});
+
+describe('automatic concurrency', () => {
+	/** Begins 100 items that are done when `endOf` says; gives when each began. */
+	const begunAt = async (endOf: (index: number) => number, stopsAtFailure = false) => {
+		const from = clock.now();
+		const at: number[] = [];
+		const { end } = loopOf(100, {
+			concurrency: AUTOMATIC,
+			stopsAtFailure,
+			begin: (index) => {
+				at[index] = clock.now() - from;
+				return Promise.resolve(waiting(from + endOf(index)));
+			},
+			poll: (index) => Promise.resolve(stopsAtFailure && index === 3 ? failed : done),
+			idle: (waits) => ({ is: 'park', until: Math.min(...waits.map(({ dueAt }) => dueAt)) }),
+		});
+		return { at, end: await end() };
+	};
+
+	test('ten items show the way; all others begin once one of them is done', async () => {
+		const { at } = await begunAt((index) => (index === 4 ? 2_000 : 60_000));
+		expect(at.slice(0, 10)).toEqual(Array<number>(10).fill(0));
+		expect(at.slice(10)).toEqual(Array<number>(90).fill(2_000));
+	});
+
+	test('or once all ten have gone on for five seconds, before anything is parked', async () => {
+		const { at, end } = await begunAt(() => 600_000);
+		expect(at.slice(0, 10)).toEqual(Array<number>(10).fill(0));
+		expect(at.slice(10)).toEqual(Array<number>(90).fill(5_000));
+		expect(end.is).toBe('parked');
+	});
+
+	test('a failure costs ten runs at most where the node stops at it', async () => {
+		const { at, end } = await begunAt((index) => (index === 3 ? 4_000 : 60_000), true);
+		expect(at).toHaveLength(10);
+		expect(end).toMatchObject({ is: 'failed', index: 3 });
+	});
+
+	test('while all fail, ten at a time are tried', async () => {
+		let most = 0;
+		let atWork = 0;
+		const { end, states } = loopOf(60, {
+			concurrency: AUTOMATIC,
+			async begin() {
+				most = Math.max(most, ++atWork);
+				await pass(7_000);
+				atWork--;
+				return failed;
+			},
+		});
+		expect(await end()).toEqual({ is: 'worked' });
+		expect(states.every(({ is }) => is === 'failed')).toBe(true);
+		expect(most).toBe(10);
+	});
+
+	test('after a rest, ten that have gone on are enough', async () => {
+		const before = Array.from({ length: 10 }, () => waiting(clock.now() + 90_000));
+		await settle(pass(65_000));
+		let begun = 0;
+		const { end } = loopOf([...before, ...Array.from({ length: 40 }, notBegun)], {
+			concurrency: AUTOMATIC,
+			begin: () => Promise.resolve((begun++, waiting(clock.now() + 90_000))),
+			idle: () => ({ is: 'park', until: clock.now() }),
+		});
+		const now = clock.now();
+		expect(await end()).toEqual({ is: 'parked', until: now });
+		expect(begun).toBe(40);
+	});
+
+	test('10,000 items are not all begun in one go', async () => {
+		let most = 0;
+		let beginning = 0;
+		const { end } = loopOf(10_000, {
+			concurrency: AUTOMATIC,
+			async begin() {
+				most = Math.max(most, ++beginning);
+				await pass(1);
+				beginning--;
+				return done;
+			},
+		});
+		expect(await end()).toEqual({ is: 'worked' });
+		expect(most).toBe(1_000);
+	});
 });

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 
-import { readAgents } from '../../nodes/AgentInvocation/service/agents.ts';
+import { readAgents, readKeptAgents } from '../../nodes/AgentInvocation/service/agents.ts';
 import type { Service } from '../../nodes/AgentInvocation/service/service.ts';
 import { systemClock as clock } from '../../nodes/AgentInvocation/clock.ts';
 import { RateLimiter } from '../../nodes/AgentInvocation/service/rateLimiter.ts';
@@ -121,4 +121,35 @@ test('it never loops and never gives an agent twice, whatever a service answers'
 			},
 		),
 	);
+});
+
+test('a list that is kept is read anew after a minute, and at once when the same is asked again', async () => {
+	let now = 0;
+	let pages = 0;
+	const turned = { ...clock, now: () => now };
+	const service = {
+		baseUrl: '',
+		key: 'kept for a minute',
+		limiter,
+		send() {
+			pages++;
+			return Promise.resolve({
+				kind: 'ok',
+				body: { agents: [{ id: 1 }], pagination: { total: 1 } },
+			});
+		},
+	} as unknown as Service;
+	const patience = { clock: turned, patienceMs: Infinity };
+	const ask = async (question: string) => {
+		expect(await readKeptAgents(service, question, 100, patience)).toMatchObject({ ok: true });
+		return pages;
+	};
+	expect(await ask('list')).toBe(1);
+	now += 60_000;
+	expect(await ask('parameters')).toBe(1);
+	expect(await ask('list')).toBe(2);
+	now += 60_001;
+	expect(await ask('search')).toBe(3);
+	const both = await Promise.all([ask('one'), ask('two')]);
+	expect(both).toEqual([3, 3]);
 });

@@ -44,7 +44,7 @@ export function simulateRun(
 			return Promise.resolve(trouble(askedAt.length - 1) ?? { kind: 'ok', status: 200, body: run });
 		},
 	};
-	return { service: service as Service, askedAt };
+	return { service: service as unknown as Service, askedAt };
 }
 
 /** How a wait differs from the usual one. */

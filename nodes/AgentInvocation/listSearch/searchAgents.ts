@@ -7,7 +7,7 @@ import type {
 import { systemClock as clock } from '../clock';
 import { toEditorError } from '../output/nodeError';
 import type { Failure } from '../result';
-import { LARGEST_PAGE, readAgents } from '../service/agents';
+import { LARGEST_PAGE, readKeptAgents } from '../service/agents';
 import { EDITOR_PATIENCE_MS } from '../service/retryPolicy';
 import { openService } from '../service/service';
 import type { Agent } from '../service/types';
@@ -34,18 +34,17 @@ export async function searchAgents(
 	if (!service.ok) throw toEditorError(this, service.failure);
 
 	const offset = Number(paginationToken ?? 0);
-	const limit = filter ? Infinity : LARGEST_PAGE;
+	const end = filter ? Infinity : offset + LARGEST_PAGE;
 	const patience = { clock, patienceMs: EDITOR_PATIENCE_MS };
-	const agents = await readAgents(service.value, { limit, offset }, patience);
+	const question = `list ${offset} ${filter ?? ''}`;
+	const agents = await readKeptAgents(service.value, question, end, patience);
 	if (!agents.ok) throw toEditorError(this, agents.failure);
 
-	if (!filter && offset === 0 && agents.value.length === 0) {
-		throw toEditorError(this, noAgents);
-	}
-	const mayHaveMore = !filter && agents.value.length === limit;
+	if (!filter && agents.value.length === 0) throw toEditorError(this, noAgents);
+	const shown = agents.value.slice(offset, end);
 	return {
-		results: agents.value.filter((agent) => !filter || matches(agent, filter)).map(toListItem),
-		...(mayHaveMore && { paginationToken: String(offset + limit) }),
+		results: shown.filter((agent) => !filter || matches(agent, filter)).map(toListItem),
+		...(agents.value.length >= end && { paginationToken: String(end) }),
 	};
 }
 

@@ -7,10 +7,10 @@ import type {
 import { systemClock as clock } from '../clock';
 import { toEditorError } from '../output/nodeError';
 import { readAgentId } from '../resources/ids';
-import { readAgents } from '../service/agents';
+import { readKeptAgents } from '../service/agents';
 import { EDITOR_PATIENCE_MS } from '../service/retryPolicy';
 import { openService } from '../service/service';
-import type { AgentParameter } from '../service/types';
+import type { Agent, AgentParameter } from '../service/types';
 
 const NO_PARAMETERS = 'This agent has no parameters. Nothing needs to be filled in.';
 const AGENT_NOT_KNOWN =
@@ -33,9 +33,11 @@ export async function getAgentParameters(
 	if (!service.ok) throw toEditorError(this, service.failure);
 
 	const patience = { clock, patienceMs: EDITOR_PATIENCE_MS };
-	const agents = await readAgents(service.value, { limit: Infinity, offset: 0 }, patience);
+	const isIt = ({ id }: Agent) => id === agentId.value;
+	const question = `parameters ${agentId.value}`;
+	const agents = await readKeptAgents(service.value, question, Infinity, patience, isIt);
 	if (!agents.ok) throw toEditorError(this, agents.failure);
-	const agent = agents.value.find(({ id }) => id === agentId.value);
+	const agent = agents.value.find(isIt);
 	if (!agent) {
 		// Thrown, so that the editor keeps the fields of an agent that is gone for a moment.
 		throw toEditorError(this, {

@@ -1,54 +1,119 @@
-import type { Clock } from '../clock';
+import { systemClock, type Clock } from '../clock';
 import { succeed, type Result } from '../result';
 import { listAgents } from './endpoints';
 import { failWith } from './explainAnswer';
 import { sendWithRetry } from './sendWithRetry';
 import type { Service } from './service';
+import { shareByKey } from './shared';
 import type { Agent } from './types';
 
 /** The largest page that the service gives. */
 export const LARGEST_PAGE = 100;
 
+/** For how long a list that was read is used again, in ms. */
+const KEPT_MS = 60_000;
+
+interface Patience {
+	clock: Clock;
+	/** For how long each page's request may be repeated. */
+	patienceMs: number;
+	signal?: AbortSignal;
+}
+
 /**
- * Reads the organization's agents page by page.
+ * The organization's agents, as far as they have been read.
  *
  * A page may hold fewer agents than asked for, and the order is not documented, so an agent may stand
  * on two pages: it is given once. The list ends when `total` is reached, when a page is empty, or
  * when a page holds nothing new.
- *
- * @param limit how many agents at most; Infinity for all
- * @param offset how many agents to skip
- * @param patienceMs for how long each page's request may be repeated
+ */
+class AgentList {
+	private readonly agents = new Map<unknown, Agent>();
+
+	private isComplete = false;
+
+	private reading: Promise<unknown> = Promise.resolve();
+
+	/** @param next how many agents to skip */
+	constructor(private next: number) {}
+
+	/** Reads on, page by page, until it has `limit` agents or `isEnough`. One reads at a time. */
+	async read(
+		service: Service,
+		limit: number,
+		patience: Patience,
+		isEnough: (agent: Agent) => boolean = () => false,
+	): Promise<Result<Agent[]>> {
+		const before = this.reading;
+		const result = before.then(async () => {
+			while (!this.isComplete && this.agents.size < limit) {
+				if ([...this.agents.values()].some(isEnough)) break;
+				const failure = await this.readPage(service, limit, patience);
+				if (failure) return failure;
+			}
+			return succeed([...this.agents.values()]);
+		});
+		this.reading = result;
+		return await result;
+	}
+
+	private async readPage(service: Service, limit: number, { patienceMs, ...patience }: Patience) {
+		const request = listAgents(Math.min(limit - this.agents.size, LARGEST_PAGE), this.next);
+		const deadline = patience.clock.now() + patienceMs;
+		const answer = await sendWithRetry(service, request, 'read', { ...patience, deadline });
+		if (answer.kind !== 'ok' || !answer.body) {
+			return failWith(answer, { baseUrl: service.baseUrl });
+		}
+		const { agents, pagination } = answer.body;
+		const known = this.agents.size;
+		for (const agent of agents) {
+			const key = agent.id ?? JSON.stringify(agent);
+			if (!this.agents.has(key)) this.agents.set(key, agent);
+		}
+		this.next += agents.length;
+		const total = pagination?.total;
+		const isLast = typeof total === 'number' && this.next >= total;
+		this.isComplete = isLast || this.agents.size === known;
+		return undefined;
+	}
+}
+
+/**
+ * Reads agents, of which `limit` are given at most (Infinity for all), after the first `offset`.
  */
 export async function readAgents(
 	service: Service,
 	{ limit, offset }: { limit: number; offset: number },
-	{ clock, patienceMs, signal }: { clock: Clock; patienceMs: number; signal?: AbortSignal },
+	patience: Patience,
 ): Promise<Result<Agent[]>> {
-	const agents = new Map<unknown, Agent>();
-	let next = offset;
+	const agents = await new AgentList(offset).read(service, limit, patience);
+	return agents.ok ? succeed(agents.value.slice(0, limit)) : agents;
+}
 
-	while (agents.size < limit) {
-		const request = listAgents(Math.min(limit - agents.size, LARGEST_PAGE), next);
-		const answer = await sendWithRetry(service, request, 'read', {
-			clock,
-			deadline: clock.now() + patienceMs,
-			...(signal && { signal }),
-		});
-		if (answer.kind !== 'ok' || !answer.body) {
-			return failWith(answer, { baseUrl: service.baseUrl });
-		}
+const lists = shareByKey(systemClock, () => ({
+	list: new AgentList(0),
+	beganAt: -Infinity,
+	questions: new Set<string>(),
+}));
 
-		const page = answer.body;
-		const known = agents.size;
-		for (const agent of page.agents) {
-			const key = agent.id ?? JSON.stringify(agent);
-			if (!agents.has(key)) agents.set(key, agent);
-		}
-		next += page.agents.length;
-		const total = page.pagination?.total;
-		if (agents.size === known || (typeof total === 'number' && next >= total)) break;
+/**
+ * The same for the editor, from a list that is kept for a minute and read no further than needed.
+ *
+ * @param question what the editor wants to know. Asked a second time, as its 'Refresh' does, it is answered
+ *   from a list that is read anew.
+ */
+export async function readKeptAgents(
+	service: Service,
+	question: string,
+	limit: number,
+	patience: Patience,
+	isEnough?: (agent: Agent) => boolean,
+): Promise<Result<Agent[]>> {
+	const kept = lists(service.key);
+	const now = patience.clock.now();
+	if (kept.questions.has(question) || now - kept.beganAt > KEPT_MS) {
+		Object.assign(kept, { list: new AgentList(0), beganAt: now, questions: new Set() });
 	}
-
-	return succeed([...agents.values()].slice(0, limit));
+	kept.questions.add(question);
+	return await kept.list.read(service, limit, patience, isEnough);
 }

@@ -26,6 +26,8 @@ const limiters = shareByKey(systemClock, () => new RateLimiter(systemClock));
 export interface Service {
 	/** From the credential, without a slash at its end. */
 	readonly baseUrl: string;
+	/** Under which lies what all that use one API key share. It holds nothing secret. */
+	readonly key: string;
 	/** Where every request waits for its turn; all that use one API key share it. */
 	readonly limiter: RateLimiter;
 	/** Sends a request once. Never throws: what became of it is in the answer. */
@@ -49,12 +51,12 @@ export async function openService(
 	const first = await readCredential(context);
 	if (!first.ok && (known === undefined || isGone(first.failure))) return first;
 	const baseUrl = known ?? (first.ok ? first.value.baseUrl : '');
-	let limiterKey = '';
+	let key = '';
 	const use = (credential: ServiceCredential): Answer<never> | undefined => {
 		if (credential.baseUrl !== baseUrl) {
 			return { kind: 'credentialChanged', reason: "The credential's Base URL is another one now" };
 		}
-		limiterKey = hashOf(baseUrl, credential.apiKey);
+		key = hashOf(baseUrl, credential.apiKey);
 		return undefined;
 	};
 	const changed = first.ok && use(first.value);
@@ -99,8 +101,11 @@ export async function openService(
 	return succeed({
 		baseUrl,
 		send,
+		get key() {
+			return key;
+		},
 		get limiter() {
-			return limiters(limiterKey);
+			return limiters(key);
 		},
 	});
 }
