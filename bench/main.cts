@@ -6,6 +6,7 @@ import { dateAndMachine } from '../hosts/processes.cts';
 import { costOfWaiting, costPerItem, sizeWhileWaiting } from './hosted.cts';
 import {
 	distributions,
+	ENGINE_MS,
 	LATENCY_MS,
 	leastWallMs,
 	policies,
@@ -57,7 +58,7 @@ async function against(): Promise<string> {
 	}
 	return `## Against what a user would pick instead
 
-On virtual time, with the node itself, its waits in memory, and the other policies written down from their public source: a request takes ${LATENCY_MS} ms, the service has no limit, the loop of n8n's own nodes waits ${LOOP_WAIT_MS / 1_000} s. Lateness is the time from a run's end until it is seen, as a share of the run's time; runs under 5 s are polled each second, so for them it may be more than 20%. The loop starts all items at once, and n8n's Wait node stores nothing under 65 s.
+On virtual time, with the node itself, its waits in memory, and the other policies written down from their public source: a request takes ${LATENCY_MS} ms, n8n itself carries one each ${ENGINE_MS} ms, the service has no limit, the loop of n8n's own nodes waits ${LOOP_WAIT_MS / 1_000} s. Lateness is the time from a run's end until it is seen, as a share of the run's time; runs under 5 s are polled each second, so for them it may be more than 20%. The loop starts all items at once, and n8n's Wait node stores nothing under 65 s.
 
 ${table(['Runs', 'Items', 'Policy', 'Wall time (s)', 'Requests a run', 'Mean lateness', 'Worst'], rows)}`;
 }

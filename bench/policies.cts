@@ -7,6 +7,8 @@ import { SimulatedService } from '../test/unit/simulatedService.cts';
 
 /** How long a request takes here, in ms. */
 export const LATENCY_MS = 50;
+/** What a request costs n8n itself, in ms, as the table 'Cost per item' shows: some 400 a second. */
+export const ENGINE_MS = 2.5;
 /** The Wait node's delay in the loop of n8n's own nodes, in ms. */
 export const LOOP_WAIT_MS = 5_000;
 
@@ -31,7 +33,11 @@ class ObservedService extends SimulatedService {
 		});
 	}
 
+	private engineFreeAt = 0;
+
 	override async request(options: IHttpRequestOptions) {
+		this.engineFreeAt = Math.max(this.engineFreeAt, clock.now()) + ENGINE_MS;
+		await clock.sleep(this.engineFreeAt - clock.now());
 		const response = await super.request(options);
 		if (options.method === 'GET' && response.statusCode === 200) {
 			const { status, output } = JSON.parse(response.body) as { status: string; output: string };
@@ -97,7 +103,6 @@ const loopOfNodes: Policy = async (service) => {
 /** What a user would pick, by how it is done. */
 export const policies: Record<string, Policy> = {
 	'This node': thisNode({}),
-	'This node, Max Concurrency 100': thisNode({ maxConcurrency: 100 }),
 	'HTTP Request, Wait 5 s, If, in a loop': loopOfNodes,
 	'One item at a time, a poll each second (Apify)': oneByOne(1_000),
 	'One item at a time, a poll each 5 s (Databricks)': oneByOne(5_000),
