@@ -1,4 +1,4 @@
-import type { IDataObject } from 'n8n-workflow';
+import type { INodeParameters } from 'n8n-workflow';
 
 import { startSandbox } from '../sandbox/server.cts';
 import { execute } from '../test/engine/engine.cts';
@@ -22,7 +22,7 @@ interface Load {
 	items: number;
 	/** How long each run takes, in s. */
 	runS: number;
-	options?: IDataObject;
+	options?: INodeParameters;
 	/** Requests a second that the sandbox carries; 0 for all. */
 	limit?: number;
 }

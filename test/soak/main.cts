@@ -24,6 +24,8 @@ const seed = Number(values.seed);
 const EXECUTION_EVERY_MS = 2_000;
 const FAULT_EVERY_MS = 2_000;
 const SAMPLE_EVERY_MS = 5_000;
+/** Requests a second that the service carries; all executions have one key. */
+const RATE_LIMIT = 10;
 /** How much more memory n8n may have in the last third than in the one before. */
 const FLAT = 1.1;
 
@@ -43,6 +45,8 @@ const createMayBeLost = /may have (been )?started/;
 interface Sample {
 	atMs: number;
 	memoryMb: number;
+	/** How many executions had begun and not ended. */
+	executions: number;
 }
 
 /** What the soak has begun and seen. */
@@ -69,6 +73,7 @@ type Ended = Begin & { end: StoredExecution; by: EndedBy };
 async function main(): Promise<boolean> {
 	const workflows = Object.values(kinds).map(({ workflow }) => workflow);
 	const host = await TestHost.start('n8n-2', workflows);
+	host.sandbox.settings.rateLimit.requests = RATE_LIMIT;
 	try {
 		const { begun, interrupted, samples } = await load(host);
 		host.sandbox.faults.clear();
@@ -115,7 +120,8 @@ async function load(host: TestHost): Promise<Load> {
 		await beginning;
 		say(signal);
 		await host.n8n.kill(signal);
-		for (const id of executionsInMemory(host)) interrupted.add(id);
+		// Those that wait in its database are no more in memory.
+		for (const id of executionsThatAre(host, ['new', 'running'])) interrupted.add(id);
 		await sleep(AWAY_MS);
 		await host.n8n.start();
 		isUp = true;
@@ -137,22 +143,25 @@ async function load(host: TestHost): Promise<Load> {
 		every(SAMPLE_EVERY_MS, Math.floor(lengthMs / SAMPLE_EVERY_MS), () => {
 			if (host.n8n.pid === undefined) return;
 			const atMs = Date.now() - startedAt;
-			samples.push({ atMs, memoryMb: memoryMb(host.n8n.pid, 'VmRSS') });
-			say(`${(atMs / 60_000).toFixed(1)} min: ${Math.round(samples.at(-1)!.memoryMb)} MB`);
+			const executions = executionsThatAre(host, ['new', 'running', 'waiting']).length;
+			samples.push({ atMs, memoryMb: memoryMb(host.n8n.pid, 'VmRSS'), executions });
+			const mb = Math.round(samples.at(-1)!.memoryMb);
+			say(`${(atMs / 60_000).toFixed(1)} min: ${mb} MB, ${executions} executions`);
 		}),
 	]);
 	return { begun, interrupted, samples };
 }
 
-/** The executions that an n8n which has ended had in memory: those that wait in its database are no more. */
-function executionsInMemory({ n8n }: TestHost): string[] {
+/** The executions with one of these statuses, in n8n's database. */
+function executionsThatAre({ n8n }: TestHost, statuses: string[]): string[] {
 	const script = `
 		const { DatabaseSync } = require('node:sqlite');
-		const database = new DatabaseSync(process.argv[1]);
-		const query = "SELECT id FROM execution_entity WHERE status IN ('new', 'running')";
-		process.stdout.write(JSON.stringify(database.prepare(query).all()));`;
+		const [, file, ...statuses] = process.argv;
+		const database = new DatabaseSync(file, { readOnly: true });
+		const query = 'SELECT id FROM execution_entity WHERE status IN (' + statuses.map(() => '?') + ')';
+		process.stdout.write(JSON.stringify(database.prepare(query).all(...statuses)));`;
 	const file = path.join(n8n.userFolder, '.n8n', 'database.sqlite');
-	const printed = execFileSync(n8n.host.node, ['-e', script, file], {
+	const printed = execFileSync(n8n.host.node, ['-e', script, file, ...statuses], {
 		encoding: 'utf8',
 		stdio: ['ignore', 'pipe', 'ignore'],
 	});
@@ -236,6 +245,8 @@ function makeReport(
 	growth: number,
 	breaches: string[],
 ): string {
+	const counts = samples.map(({ executions }) => executions).sort((a, b) => a - b);
+	const atATime = counts[counts.length >> 1];
 	const byKind = Object.entries(kinds).map(([kind, { keeps }]) => {
 		const all = ends.filter(({ workflow }) => workflow === kind);
 		const count = (isCounted: (ended: Ended) => boolean) => all.filter(isCounted).length;
@@ -262,7 +273,7 @@ function makeReport(
 	return [
 		'# Soak',
 		'',
-		`\`npm run soak -- --minutes ${minutes} --seed ${seed}\` on ${dateAndMachine()}. n8n 2 in one process against the sandbox: an execution begun every ${EXECUTION_EVERY_MS / 1_000} s and a random fault laid every ${FAULT_EVERY_MS / 1_000} s, of which each meets one to three requests. Every ${RESTART_EVERY_MS / 60_000} minutes, ${restarts} times in all, n8n is ended, with SIGTERM (after which it has 20 s) and SIGKILL by turns, and started again ${AWAY_MS / 1_000} s after it has gone.`,
+		`\`npm run soak -- --minutes ${minutes} --seed ${seed}\` on ${dateAndMachine()}. n8n 2 in one process against the sandbox: an execution begun every ${EXECUTION_EVERY_MS / 1_000} s and a random fault laid every ${FAULT_EVERY_MS / 1_000} s, of which each meets one to three requests. All executions have one key, whose requests are limited to ${RATE_LIMIT} a second, and ${atATime} of them were at work at a time, in the median. Every ${RESTART_EVERY_MS / 60_000} minutes, ${restarts} times in all, n8n is ended, with SIGTERM (after which it has 20 s) and SIGKILL by turns, and started again ${AWAY_MS / 1_000} s after it has gone.`,
 		'',
 		'A lost create is one whose answer did not come: the service may have started the run or not, the item fails and says so, and no run is started in its place. It ends an execution that does not continue on errors.',
 		'',
@@ -272,7 +283,7 @@ function makeReport(
 		'| --- | --- | --- | --- | --- | --- | --- | --- | --- |',
 		...byKind,
 		'',
-		`${sandbox.runs.all.length} runs, ${sandbox.requests.length} requests. None of the runs was started twice. All executions but those that ended with n8n or in their creates have each of their runs in their data, with the right output on the right item, or tell of a lost create${breaches.length ? ' — but for what is listed below' : ''}.`,
+		`${sandbox.runs.all.length} runs, ${sandbox.requests.length} requests, of which ${sandbox.requests.filter(({ status }) => status === 429).length} were refused (429), those by faults among them. None of the runs was started twice. All executions but those that ended with n8n or in their creates have each of their runs in their data, with the right output on the right item, or tell of a lost create${breaches.length ? ' — but for what is listed below' : ''}.`,
 		'',
 		"n8n's memory (VmRSS) while it ran, in MB:",
 		'',
