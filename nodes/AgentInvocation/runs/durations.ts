@@ -29,7 +29,7 @@ export class Durations {
 function likelyEnds(durations: number[]): number[] {
 	const known = durations.map((ms) => Math.log(Math.max(ms, 1))).sort((a, b) => a - b);
 	const [shortest = 0, longest = 0] = [known[0], known.at(-1)];
-	const beyond = Math.max((3 * (longest - shortest)) / Math.sqrt(known.length), 1 / known.length);
+	const beyond = Math.max((2 * (longest - shortest)) / Math.sqrt(known.length), 1 / known.length);
 	const steps = [shortest - beyond, ...known, longest + beyond];
 	const ends = known.concat(longest + beyond).flatMap((to, index) => {
 		const from = steps[index] ?? to;

@@ -10,7 +10,7 @@ const LONGEST_DELAY_MS = 600_000;
  */
 export const SHORTEST_STORED_DELAY_MS = 65_000;
 /** How late a run may be seen to save one poll, on the average and as a share of its duration. */
-const WORTH_OF_A_POLL = 0.01;
+const WORTH_OF_A_POLL = 0.009;
 
 /** What decides when a run is polled next. All in ms. */
 export interface Schedule {
