@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 
+import { durationsOf } from '../../nodes/AgentInvocation/runs/durations.ts';
 import { SimulatedHost } from './simulatedHost.cts';
 import { lostConnection, SimulatedService, type Behaviour } from './simulatedService.cts';
 
@@ -151,6 +152,7 @@ describe('learned durations', () => {
 			const host = new SimulatedHost({ service: own, count: 1, options: { timeout: 0 } });
 			host.credential = first.credential;
 			await jest.advanceTimersByTimeAsync(betweenMs);
+			durationsOf('https://other.example.com/api/v1', 1);
 			const began = performance.now();
 			await host.execute();
 			last = { host, service: own, ms: performance.now() - began };

@@ -86,6 +86,15 @@ describe('with knowledge, whatever it is', () => {
 		);
 	});
 
+	test.each([
+		['as short as the one that was short', 1, 10 * SECOND],
+		['between those that are short and those that are long', 35, 15 * SECOND],
+	])('also a run that is %s', (_name, short, durationMs) => {
+		const known = Array.from({ length: 50 }, (_, run) => (run < short ? 10 * SECOND : HOUR));
+		const { lateMs } = seeRun(durationMs, knowing(known), 0);
+		expect(lateMs).toBeLessThanOrEqual(fifthOf(durationMs) + ROUNDING);
+	});
+
 	test('a run that is shorter than any before is seen at most 65 s late, or 20 %', () => {
 		fc.assert(
 			fc.property(anyKnown, anyMs, (known, durationMs) => {

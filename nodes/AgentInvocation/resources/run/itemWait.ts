@@ -3,7 +3,6 @@ import type { IDataObject, IExecuteFunctions } from 'n8n-workflow';
 import { systemClock as clock } from '../../clock';
 import type { Parking } from '../../parking/parking';
 import type { Result } from '../../result';
-import { durationsOf } from '../../runs/durations';
 import { failed, type Step } from '../../runs/loop';
 import type { KnownRun } from '../../runs/itemMemory';
 import { stepAfter } from '../../runs/runResult';
@@ -77,7 +76,7 @@ export function waitsOf(
 function resumedWait(
 	{ run, wait: stored }: StartedItem,
 	options: WaitOptions,
-	{ parking, service }: ItemWork,
+	{ parking }: ItemWork,
 ): Wait {
 	const { status, createdAt, dueOn } = stored ?? {};
 	const { troubles = 0, isEarlier = false, isLong = false } = stored ?? {};
@@ -89,7 +88,6 @@ function resumedWait(
 		waitedMs,
 		pollIntervalMs,
 		leastMs: SHORTEST_STORED_DELAY_MS,
-		endsMs: durationsOf(service.baseUrl, run.agentId).endsMs,
 	});
 	const left = Math.min(Math.max((dueOn ?? date) - date, 0), delay);
 	return {
