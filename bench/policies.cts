@@ -153,7 +153,7 @@ export function leastWallMs(durations: number[], concurrency: number): number {
 }
 
 /** Random numbers that are the same each time. */
-function randomFrom(seed: number): () => number {
+export function randomFrom(seed: number): () => number {
 	let state = seed;
 	return () => (state = (state * 1_103_515_245 + 12_345) % 2 ** 31) / 2 ** 31;
 }

@@ -2,25 +2,45 @@ import { systemClock } from '../clock';
 import { shareByKey } from '../service/shared';
 import type { Run } from '../service/types';
 
-const REMEMBERED = 25;
+const REMEMBERED = 50;
 
 /** How long the finished runs of an agent took, as the executions of this process have seen it. */
 export class Durations {
+	/** When the next run may end, in ms after its creation: times of equal likelihood, ascending. */
+	endsMs: readonly number[] = [];
+
 	private known: number[] = [];
 
 	/** Takes a finished run's duration from the service's own times; a run without them is passed over. */
 	learn({ created_at: from, completed_at: to }: Run): void {
 		const ms = Date.parse(to ?? '') - Date.parse(from ?? '');
-		if (ms >= 0) this.known = [...this.known, ms].slice(-REMEMBERED);
-	}
-
-	/** The median of the latest durations, in ms; undefined while none is known. */
-	expect(): number | undefined {
-		return [...this.known].sort((a, b) => a - b)[Math.floor(this.known.length / 2)];
+		if (!(ms >= 0)) return;
+		this.known = [...this.known, ms].slice(-REMEMBERED);
+		this.endsMs = likelyEnds(this.known);
 	}
 }
 
-const byAgent = shareByKey(systemClock, () => new Durations());
+/**
+ * Each known duration stands for all from half way to the next shorter one to half way to the next longer
+ * one. What stands next to the shortest and the longest is made up: it is the further away, the fewer
+ * are known and the more they differ. All by ratio, since runs of minutes differ by more than those of
+ * seconds.
+ */
+function likelyEnds(durations: number[]): number[] {
+	const known = durations.map((ms) => Math.log(Math.max(ms, 1))).sort((a, b) => a - b);
+	const [shortest = 0, longest = 0] = [known[0], known.at(-1)];
+	const beyond = Math.max((2 * (longest - shortest)) / Math.sqrt(known.length), 1 / known.length);
+	const steps = [shortest - beyond, ...known, longest + beyond];
+	const ends = known.concat(longest + beyond).flatMap((to, index) => {
+		const from = steps[index] ?? to;
+		return [1, 3, 5, 7].map((eighths) => Math.exp(from + ((to - from) * eighths) / 8));
+	});
+	return ends.slice(2, -2);
+}
+
+// By a clock that stands still, so that none is dropped because it is not used for an hour: a workflow may
+// be run once a day. What bounds them is how many there may be.
+const byAgent = shareByKey({ ...systemClock, now: () => 0 }, () => new Durations());
 
 /** The durations of an agent's runs at a service. */
 export function durationsOf(baseUrl: string, agentId: number): Durations {

@@ -9,8 +9,8 @@ const LONGEST_DELAY_MS = 600_000;
  * shorter in memory, since n8n looks for executions to resume once a minute.
  */
 export const SHORTEST_STORED_DELAY_MS = 65_000;
-/** How long after its expected end a run is polled, in ms. */
-const AFTER_EXPECTED_END_MS = 50;
+/** How late a run may be seen to save one poll, on the average and as a share of its duration. */
+const WORTH_OF_A_POLL = 0.009;
 
 /** What decides when a run is polled next. All in ms. */
 export interface Schedule {
@@ -20,16 +20,21 @@ export interface Schedule {
 	pollIntervalMs: number;
 	/** No delay is shorter. */
 	leastMs?: number;
-	/** How long runs of the same agent took; absent when that is not known. */
-	expectedMs?: number | undefined;
+	/** When runs of the same agent end: times of equal likelihood, ascending; none when that is not known. */
+	endsMs?: readonly number[];
 }
 
 /**
  * How long to wait before the next poll of a run.
  *
  * The automatic delay is a fifth of the time already waited, so that a run's end is seen at most 20 %
- * late (or {@link SHORTEST_DELAY_MS}, for short runs), and an hour takes some forty requests. A poll
- * that would pass over the end that is expected comes forward to it, never later, so that bound stays.
+ * late (or {@link SHORTEST_DELAY_MS}, for short runs), and an hour takes some forty requests.
+ *
+ * Where it is known when runs end, the next poll is as soon as it is worth it: when the runs that
+ * may have ended by then would be seen {@link WORTH_OF_A_POLL} late, on the average of all that may still go
+ * on. So polls are few where hardly any run ends and dense where most do. The bounds stay: 20 % late from the
+ * earliest likely end on, and before it {@link SHORTEST_STORED_DELAY_MS} or 20 %, whichever is more. A run
+ * that outlasts all that is known is polled as if nothing were.
  *
  * @returns ms, more than 0
  */
@@ -37,11 +42,35 @@ export function delayBeforeNextPoll({ leastMs = 0, ...schedule }: Schedule): num
 	return Math.max(schedule.pollIntervalMs || automaticDelay(schedule), leastMs);
 }
 
-function automaticDelay({ waitedMs, expectedMs }: Schedule): number {
-	if (expectedMs === undefined && waitedMs < FIRST_POLL_MS) return FIRST_POLL_MS - waitedMs;
-	const delay = Math.min(Math.max(waitedMs / 5, SHORTEST_DELAY_MS), LONGEST_DELAY_MS);
-	const untilExpected = (expectedMs ?? 0) + AFTER_EXPECTED_END_MS - waitedMs;
-	return untilExpected > 0 ? Math.min(delay, untilExpected) : delay;
+function automaticDelay({ waitedMs, endsMs = [] }: Schedule): number {
+	const [earliest = 0] = endsMs;
+	const left = endsMs.filter((end) => end > waitedMs);
+	if (left.length > 0) {
+		const from = Math.max(waitedMs, earliest);
+		const latest = waitedMs + Math.max(fifthOf(waitedMs), SHORTEST_STORED_DELAY_MS);
+		return Math.min(worthwhilePoll(left), from + fifthOf(from), latest) - waitedMs;
+	}
+	if (endsMs.length === 0 && waitedMs < FIRST_POLL_MS) return FIRST_POLL_MS - waitedMs;
+	return Math.min(fifthOf(waitedMs), LONGEST_DELAY_MS);
+}
+
+function fifthOf(waitedMs: number): number {
+	return Math.max(waitedMs / 5, SHORTEST_DELAY_MS);
+}
+
+/** When the runs that end at these times would be seen too late, on the average. */
+function worthwhilePoll(endsMs: readonly number[]): number {
+	let pollMs = Infinity;
+	// Of the ends so far: the sum of (poll - end) / end is what all ends together may be late.
+	let [late, perMs] = [WORTH_OF_A_POLL * endsMs.length, 0];
+	for (const end of endsMs) {
+		if (end >= pollMs) break;
+		const duration = Math.max(end, SHORTEST_DELAY_MS);
+		late += end / duration;
+		perMs += 1 / duration;
+		pollMs = late / perMs;
+	}
+	return pollMs;
 }
 
 /**

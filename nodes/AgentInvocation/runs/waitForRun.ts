@@ -94,7 +94,7 @@ function scheduledDelay(wait: Wait, baseUrl: string, clock: Clock): number {
 		waitedMs: clock.now() - wait.startedAt,
 		pollIntervalMs: wait.options.pollIntervalMs,
 		leastMs: leastDelayMs(wait),
-		expectedMs: durationsOf(baseUrl, wait.agentId).expect(),
+		endsMs: durationsOf(baseUrl, wait.agentId).endsMs,
 	});
 }
 

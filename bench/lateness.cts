@@ -1,0 +1,172 @@
+import { Durations } from '../nodes/AgentInvocation/runs/durations.ts';
+import { delayBeforeNextPoll } from '../nodes/AgentInvocation/runs/schedule.ts';
+import { distributions, LATENCY_MS, randomFrom } from './policies.cts';
+
+// The schedule alone, by arithmetic: many runs, each polled with what is known of those before it.
+
+/** What is known of an agent's runs, and what follows for the next one. */
+interface Knowledge {
+	learn(durationMs: number): void;
+	/** @returns the delay before the next poll, in ms */
+	delay(waitedMs: number): number;
+}
+
+/** The schedule as it ships. */
+export function thisSchedule(): Knowledge {
+	const durations = new Durations();
+	return {
+		learn: (ms) =>
+			durations.learn({
+				run_id: '',
+				status: 'succeeded',
+				created_at: new Date(0).toISOString(),
+				completed_at: new Date(ms).toISOString(),
+			}),
+		delay: (waitedMs) =>
+			delayBeforeNextPoll({ waitedMs, pollIntervalMs: 0, endsMs: durations.endsMs }),
+	};
+}
+
+/** The one before it: a poll that would pass over the median of the latest 25 came forward to it. */
+function medianSchedule(): Knowledge {
+	let known: number[] = [];
+	return {
+		learn: (ms) => (known = [...known, ms].slice(-25)),
+		delay(waitedMs) {
+			const median = [...known].sort((a, b) => a - b)[Math.floor(known.length / 2)];
+			if (median === undefined) return delayBeforeNextPoll({ waitedMs, pollIntervalMs: 0 });
+			const delay = Math.min(Math.max(waitedMs / 5, 1_000), 600_000);
+			return median + 50 > waitedMs ? Math.min(delay, median + 50 - waitedMs) : delay;
+		},
+	};
+}
+
+interface Seen {
+	/** From the run's end until an answer tells it, in ms. */
+	lateMs: number;
+	/** With the create. */
+	requests: number;
+}
+
+/** Polls one run; its wait begins with the answer to its create. */
+export function seeRun(
+	durationMs: number,
+	{ delay }: Pick<Knowledge, 'delay'>,
+	latencyMs: number,
+): Seen {
+	let waitedMs = 0;
+	for (let requests = 2; ; requests++) {
+		waitedMs += delay(waitedMs);
+		// Half of the latency lies between a create and its answer, and half before the service is asked.
+		const isOver = waitedMs + latencyMs >= durationMs;
+		waitedMs += latencyMs;
+		if (isOver) return { lateMs: waitedMs + latencyMs / 2 - durationMs, requests };
+	}
+}
+
+const LENGTHS_S = [1, 2, 10, 60, 300, 3_600, 8 * 3_600];
+const SPREADS: Record<string, (random: () => number) => number> = {
+	'uniform ±10%': (random) => 0.9 + 0.2 * random(),
+	'normal, sigma 5%': (random) =>
+		1 + 0.05 * Math.sqrt(-2 * Math.log(1 - random())) * Math.cos(2 * Math.PI * random()),
+};
+
+/** Runs of a known length: the sixth of each agent, by length, spread and how many are known. */
+export function knownLengths(samples: number): Array<Array<string | number>> {
+	const rows = [];
+	for (const seconds of LENGTHS_S) {
+		for (const [spread, factor] of Object.entries(SPREADS)) {
+			const random = randomFrom(7);
+			const cells = [0, LATENCY_MS].flatMap((latencyMs) => {
+				const seen = Array.from({ length: samples }, () => {
+					const knowledge = thisSchedule();
+					for (let run = 0; run < 5; run++) knowledge.learn(seconds * 1_000 * factor(random));
+					const durationMs = seconds * 1_000 * factor(random);
+					return { durationMs, ...seeRun(durationMs, knowledge, latencyMs) };
+				});
+				const requests = seen.map((run) => run.requests).sort((a, b) => a - b);
+				const within8 = requests.filter((count) => count <= 8).length / samples;
+				const late = mean(seen.map(({ lateMs, durationMs }) => lateMs / durationMs));
+				return latencyMs > 0
+					? [percent(late)]
+					: [percent(late), mean(requests).toFixed(1), requests.at(-1)!, percent(within8)];
+			});
+			rows.push([`${seconds} s`, spread, ...cells, leastRequests(seconds * 900)]);
+		}
+	}
+	return rows;
+}
+
+/** A create, the polls that the bound of 65 s or 20 % asks for before a run's earliest end, and one more. */
+function leastRequests(earliestEndMs: number): number {
+	let [polls, waitedMs] = [1, 0];
+	for (; waitedMs < earliestEndMs; polls++) waitedMs += Math.max(65_000, waitedMs / 5);
+	return polls + (waitedMs > 1.05 * earliestEndMs ? 0 : 1);
+}
+
+/** Runs one after the other, whose durations differ: the schedule before and this one. */
+export function anyLengths(runs: number): Array<Array<string | number>> {
+	const rows = [];
+	for (const [name, make] of Object.entries({ ...distributions, ...moreDistributions })) {
+		const durations = make(runs);
+		for (const [schedule, open] of Object.entries({ before: medianSchedule, now: thisSchedule })) {
+			const knowledge = open();
+			const seen = durations.map((ms) => {
+				const run = seeRun(ms, knowledge, LATENCY_MS);
+				knowledge.learn(ms);
+				return { ...run, share: run.lateMs / ms, shareOfSecond: run.lateMs / Math.max(ms, 1_000) };
+			});
+			rows.push([
+				name,
+				schedule,
+				percent(mean(seen.map(({ share }) => share))),
+				percent(mean(seen.map(({ shareOfSecond }) => shareOfSecond))),
+				(mean(seen.map(({ lateMs }) => lateMs)) / 1_000).toFixed(2),
+				mean(seen.map(({ requests }) => requests)).toFixed(2),
+			]);
+		}
+	}
+	return rows;
+}
+
+const moreDistributions: typeof distributions = {
+	'bimodal, 3 s or 5 min, each ±10%': (count) => {
+		const random = randomFrom(11);
+		const length = () => (random() < 0.7 ? 3_000 : 300_000);
+		return Array.from({ length: count }, () => length() * (0.9 + 0.2 * random()));
+	},
+};
+
+function mean(values: number[]): number {
+	return values.reduce((sum, value) => sum + value, 0) / values.length;
+}
+
+function percent(share: number): string {
+	return `${(share * 100).toFixed(2)}%`;
+}
+
+/** Prints a table as the other benchmarks do. */
+function print(heads: string[], rows: Array<Array<string | number>>): void {
+	const lines = [heads, heads.map(() => '---'), ...rows];
+	process.stdout.write(`${lines.map((cells) => `| ${cells.join(' | ')} |`).join('\n')}\n\n`);
+}
+
+if (require.main === module) {
+	print(
+		[
+			'Length',
+			'Spread',
+			'Mean lateness',
+			'Requests',
+			'Most',
+			'With 8 at the most',
+			`Lateness at ${LATENCY_MS} ms`,
+			'Least the bound allows',
+		],
+		knownLengths(5_000),
+	);
+	print(
+		['Durations', 'Schedule', 'Lateness', 'Of a second at least', 'Mean (s)', 'Requests'],
+		anyLengths(20_000),
+	);
+}
