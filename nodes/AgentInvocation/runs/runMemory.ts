@@ -1,4 +1,4 @@
-import type { IDataObject } from 'n8n-workflow';
+import type { IDataObject, IExecuteFunctions } from 'n8n-workflow';
 
 import { fail, sentences, succeed, type Result } from '../result';
 import { isJsonObject } from '../service/types';
@@ -44,18 +44,20 @@ export class RunMemory {
 	/**
 	 * Opens the memory of a run of the node.
 	 *
-	 * @param context the node's context, which n8n stores
+	 * @param startsRuns whether to begin an item is to start a run: after a crash, those not known to have
+	 *   begun may have
+	 * @param date the present one, in ms since the epoch
 	 * @returns a failure that names the runs it can find when the memory is not of this package's making
 	 */
-	static open(
-		context: IDataObject,
-		{ runIndex, executionId = '', date, count, startsRuns, mostAttempts }: OpenOptions,
-	): Result<RunMemory> {
-		const found = context.agentInvocation;
+	static open(context: IExecuteFunctions, startsRuns: boolean, date: number): Result<RunMemory> {
+		const runIndex = Number(context.getWorkflowDataProxy(0).$runIndex);
+		const executionId = context.getExecutionId() ?? '';
+		const kept = context.getContext('node');
+		const found = kept.agentInvocation;
 		if (found !== undefined && !isFormat(found)) return refuseUnknown(found);
 		const all = (found ?? { format: FORMAT, byRunIndex: {} }) as IDataObject;
 		const byRunIndex = all.byRunIndex as Record<string, StoredMemory>;
-		context.agentInvocation = all;
+		kept.agentInvocation = all;
 		const isFirst = byRunIndex[runIndex] === undefined;
 		const begun = { baseUrl: '', executionId, attempts: 0, beganOn: date, items: {} };
 		const stored = (byRunIndex[runIndex] ??= begun);
@@ -66,17 +68,17 @@ export class RunMemory {
 		if (isNewExecution) Object.assign(stored, { executionId, attempts: 0, beganOn: date });
 		if (isNewExecution || !rest) stored.attempts++;
 		const afterRest = isNewExecution ? 'afterCrash' : 'goingOn';
-		const afterFailure = stored.attempts > mostAttempts ? 'exhausted' : 'retry';
+		const afterFailure = stored.attempts > mostAttempts(context) ? 'exhausted' : 'retry';
 		const beginning = isFirst ? 'first' : rest ? afterRest : afterFailure;
 		if (beginning === 'afterCrash' && startsRuns) {
-			for (let index = 0; index < count; index++) {
+			for (const index of context.getInputData().keys()) {
 				stored.items[index] ??= { is: 'inDoubt', fingerprint: '' };
 			}
 		}
 		if (beginning === 'retry') prepareRetry(stored.items, date);
 		const memory = new RunMemory(stored, beginning, isNewExecution, rest, () => {
 			delete byRunIndex[runIndex];
-			if (Object.keys(byRunIndex).length === 0) delete context.agentInvocation;
+			if (Object.keys(byRunIndex).length === 0) delete kept.agentInvocation;
 		});
 		return succeed(memory);
 	}
@@ -176,17 +178,10 @@ export class RunMemory {
 	}
 }
 
-interface OpenOptions {
-	runIndex: number;
-	executionId: string | undefined;
-	/** The present date, in ms since the epoch. */
-	date: number;
-	/** How many items there are. */
-	count: number;
-	/** Whether to begin an item is to start a run: after a crash, those not known to have begun may have. */
-	startsRuns: boolean;
-	/** How many attempts Retry On Fail allows, the first included. */
-	mostAttempts: number;
+/** How many attempts Retry On Fail allows, the first included: as many as n8n does (docs/n8n.md, Memory). */
+function mostAttempts(context: IExecuteFunctions): number {
+	const { retryOnFail, maxTries } = context.getNode();
+	return retryOnFail ? Math.min(5, Math.max(2, maxTries || 3)) : 1;
 }
 
 function isFormat(found: unknown): boolean {

@@ -1,4 +1,4 @@
-import type { EngineResponse, IDataObject, IExecuteFunctions, NodeOutput } from 'n8n-workflow';
+import type { IDataObject, IExecuteFunctions } from 'n8n-workflow';
 
 import { systemClock as clock } from '../../clock';
 import { readNumber } from '../../readNumber';
@@ -10,29 +10,17 @@ import { dryRun } from '../../service/endpoints';
 import { failWith } from '../../service/explainAnswer';
 import { READ_PATIENCE_MS } from '../../service/retryPolicy';
 import { sendWithRetry } from '../../service/sendWithRetry';
-import { isFinished, isJsonObject, type ParameterBinding } from '../../service/types';
+import { isJsonObject, type ParameterBinding } from '../../service/types';
 import { readAgentId } from '../ids';
-import type { ItemWork } from '../operation';
-import { processItems } from '../processItems';
+import type { ItemWork, Operation } from '../operation';
 import { LARGEST_CONCURRENCY } from './createFields';
-import { readItemOptions, waitFor, waitsOf } from './itemWait';
+import { readItemOptions, waitFor } from './itemWait';
 import { readBindings } from './parameters';
 
 /** Starts a run for each input item and, unless told otherwise, waits for it. */
-export async function create(
-	this: IExecuteFunctions,
-	response?: EngineResponse,
-): Promise<NodeOutput> {
-	const begin = (itemIndex: number, work: ItemWork) => beginItem(this, itemIndex, work);
-	return await processItems(this, response, {
-		concurrency: () => readConcurrency(this),
-		startsRuns: true,
-		begin,
-		waits: waitsOf(this, begin),
-	});
-}
+export const create: Operation = { concurrency, runs: 'starts', begin };
 
-function readConcurrency(context: IExecuteFunctions): Result<Concurrency> {
+function concurrency(context: IExecuteFunctions): Result<Concurrency> {
 	const { maxConcurrency = 0 } = context.getNodeParameter('options', 0, {}) as IDataObject;
 	const range = { min: 0, max: LARGEST_CONCURRENCY, whole: true };
 	const count = readNumber(maxConcurrency, 'Max Concurrency', range);
@@ -40,11 +28,8 @@ function readConcurrency(context: IExecuteFunctions): Result<Concurrency> {
 	return succeed(count.value === 0 ? AUTOMATIC : fixedAt(count.value));
 }
 
-async function beginItem(
-	context: IExecuteFunctions,
-	itemIndex: number,
-	work: ItemWork,
-): Promise<Step> {
+async function begin(work: ItemWork): Promise<Step> {
+	const { context, itemIndex } = work;
 	const given = context.getNodeParameter('agentId', itemIndex, '', { extractValue: true });
 	const agent = readAgentId(given);
 	if (!agent.ok) return failed(agent);
@@ -71,9 +56,7 @@ async function beginItem(
 	if (started.is !== 'started') return started;
 	const { run, lastSeen, isEarlier } = started;
 	if (!waits) return done({ agent_id: run.agentId, ...lastSeen } as IDataObject);
-	// A create may answer with a finished run, but not with its output.
-	const isDueNow = isEarlier || isFinished(lastSeen);
-	return waitFor(run, options.value, work, { lastSeen, isEarlier, isDueNow });
+	return waitFor(run, options.value, work, lastSeen, isEarlier);
 }
 
 /** Gives exactly what the service answered; what is no object goes under `result`. */

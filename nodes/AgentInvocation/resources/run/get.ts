@@ -1,4 +1,4 @@
-import type { EngineResponse, IExecuteFunctions, INodeProperties, NodeOutput } from 'n8n-workflow';
+import type { INodeProperties } from 'n8n-workflow';
 
 import { systemClock as clock } from '../../clock';
 import { succeed } from '../../result';
@@ -11,9 +11,8 @@ import { READ_PATIENCE_MS } from '../../service/retryPolicy';
 import { sendWithRetry } from '../../service/sendWithRetry';
 import { agentField } from '../agentField';
 import { readAgentId, readRunId } from '../ids';
-import type { ItemWork } from '../operation';
-import { processItems } from '../processItems';
-import { readItemOptions, waitFor, waitsOf } from './itemWait';
+import type { ItemWork, Operation } from '../operation';
+import { readItemOptions, waitFor } from './itemWait';
 import { waitOptionFields } from './waitOptionFields';
 
 const CONCURRENCY = 10;
@@ -54,21 +53,17 @@ export const getFields: INodeProperties[] = [
 ];
 
 /** Gets the run of each input item as it is now, or as it is once it has finished. */
-export async function get(this: IExecuteFunctions, response?: EngineResponse): Promise<NodeOutput> {
-	const waits = () => this.getNodeParameter('waitForCompletion', 0, false) === true;
-	return await processItems(this, response, {
-		concurrency: () => succeed(fixedAt(waits() ? CONCURRENT_WAITS : CONCURRENCY)),
-		startsRuns: false,
-		begin: (itemIndex, work) => beginItem(this, itemIndex, work),
-		waits: waitsOf(this),
-	});
-}
+export const get: Operation = {
+	concurrency(context) {
+		const waits = context.getNodeParameter('waitForCompletion', 0, false) === true;
+		return succeed(fixedAt(waits ? CONCURRENT_WAITS : CONCURRENCY));
+	},
+	runs: 'gets',
+	begin,
+};
 
-async function beginItem(
-	context: IExecuteFunctions,
-	itemIndex: number,
-	work: ItemWork,
-): Promise<Step> {
+async function begin(work: ItemWork): Promise<Step> {
+	const { context, itemIndex, service, memory, signal } = work;
 	const given = context.getNodeParameter('agentId', itemIndex, '', { extractValue: true });
 	const agent = readAgentId(given);
 	if (!agent.ok) return failed(agent);
@@ -77,12 +72,11 @@ async function beginItem(
 	const options = readItemOptions(context, itemIndex);
 	if (!options.ok) return failed(options);
 
-	const { service, memory, signal } = work;
 	const run = { agentId: agent.value, runId: id.value, startedOn: clock.date() };
 	if (context.getNodeParameter('waitForCompletion', itemIndex, false) === true) {
 		memory.stored.baseUrl = service.baseUrl;
 		memory.note(itemIndex, { is: 'started', fingerprint: '', run });
-		return waitFor(run, options.value, work, { isDueNow: true });
+		return waitFor(run, options.value, work);
 	}
 
 	const answer = await sendWithRetry(service, getRun(run.agentId, run.runId), 'read', {
