@@ -4,11 +4,9 @@ import type {
 	INodeListSearchResult,
 } from 'n8n-workflow';
 
-import { systemClock as clock } from '../clock';
 import { toEditorError } from '../output/nodeError';
 import type { Failure } from '../result';
 import { LARGEST_PAGE, readKeptAgents } from '../service/agents';
-import { EDITOR_PATIENCE_MS } from '../service/retryPolicy';
 import { openService } from '../service/service';
 import type { Agent } from '../service/types';
 
@@ -35,9 +33,8 @@ export async function searchAgents(
 
 	const offset = Number(paginationToken ?? 0);
 	const end = filter ? Infinity : offset + LARGEST_PAGE;
-	const patience = { clock, patienceMs: EDITOR_PATIENCE_MS };
 	const question = `list ${offset} ${filter ?? ''}`;
-	const agents = await readKeptAgents(service.value, question, end, patience);
+	const agents = await readKeptAgents(service.value, question, end);
 	if (!agents.ok) throw toEditorError(this, agents.failure);
 
 	if (!filter && agents.value.length === 0) throw toEditorError(this, noAgents);

@@ -55,11 +55,10 @@ export async function openParking(
 	const engine = await engineObstacle(context, stored.passesResponse === true);
 	const endsOn = endOfWorkflow(context, stored.beganOn);
 	const hasPaused = rested?.until !== undefined;
-	const pause = { hasPaused, msLeft: endsOn - clock.date() };
 	const resumesOn = memory.beginning === 'goingOn' ? rested?.until : undefined;
 	const isLate = resumesOn !== undefined && clock.date() - resumesOn > LATE_MS;
 	return {
-		obstacle: engine ?? (await pauseObstacle(context, pause)),
+		obstacle: engine ?? (await pauseObstacle(context, hasPaused, endsOn - clock.date())),
 		checkpoints: engine === undefined && savesProgress(context) && memory.mayCheckpoint,
 		latestEndOn: endsOn - stored.beganOn < SHORTEST_WORKFLOW_MS ? Infinity : endsOn,
 		pollsFrom: clock.now() + (isLate ? RECOVERY_MS.beforeEnds : 0),

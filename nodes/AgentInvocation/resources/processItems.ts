@@ -8,8 +8,8 @@ import {
 
 import { systemClock as clock } from '../clock';
 import { isTool } from '../host';
-import { cancelledError, toErrorItem } from '../output/errorItem';
-import { toNodeError } from '../output/nodeError';
+import { toErrorItem } from '../output/errorItem';
+import { cancelledError, toNodeError } from '../output/nodeError';
 import { idle, openParking, type Parking } from '../parking/parking';
 import { removeTraces, requestRest, sourceOf } from '../parking/pause';
 import { asError, sentences, succeed, type Failure, type Result } from '../result';
@@ -166,9 +166,9 @@ class NodeRun {
 			if (state.is === 'waiting') memory.noteWait(index, state.wait, epoch);
 		}
 		const until = end.is === 'parked' ? Math.ceil(epoch + end.until) : undefined;
-		memory.rest({ source, ...(until !== undefined && { until }) });
+		memory.rest({ source, until });
 		const runs = states.filter(({ is }) => is === 'waiting').length;
-		return requestRest(context, { until: until ?? null, runs, source });
+		return requestRest(context, { source, until, runs });
 	}
 
 	private async outputs(states: ItemState[]): Promise<INodeExecutionData[]> {

@@ -4,6 +4,7 @@ import type { IDataObject } from 'n8n-workflow';
 
 import type { Failure } from '../result';
 import type { ParameterBinding } from '../service/types';
+import type { Wait } from './itemState';
 
 /** A run that an item has started, or that it was given. */
 export interface KnownRun {
@@ -13,15 +14,16 @@ export interface KnownRun {
 	startedOn: number;
 }
 
+/** A run that an item of the node has started. */
+export interface StartedRun extends KnownRun {
+	itemIndex: number;
+}
+
 /** Where the wait for a run stands while n8n stores the execution. */
-export interface StoredWait {
+interface StoredWait extends Pick<Wait, 'troubles' | 'isEarlier' | 'isLong'> {
 	dueOn: number;
 	/** The run's, as last seen; absent when the service has not shown it yet. */
 	status?: string;
-	/** How many polls in a row have met trouble; absent for none. */
-	troubles?: number;
-	isEarlier?: boolean;
-	isLong?: boolean;
 }
 
 /** What is known of an item, under the fingerprint of what it was to start. Plain JSON. */

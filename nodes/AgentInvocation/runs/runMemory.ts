@@ -7,6 +7,7 @@ import {
 	type ItemMemory,
 	type KnownRun,
 	type Rest,
+	type StartedRun,
 	type StoredMemory,
 } from './itemMemory';
 import type { Ended, Wait } from './itemState';
@@ -130,7 +131,7 @@ export class RunMemory {
 	}
 
 	/** All runs that are known, in the order of their items. */
-	runs(): Array<KnownRun & { itemIndex: number }> {
+	runs(): StartedRun[] {
 		return Object.keys(this.stored.items).flatMap((key) => {
 			const run = this.runOf(Number(key));
 			return run ? [{ ...run, itemIndex: Number(key) }] : [];
@@ -141,8 +142,7 @@ export class RunMemory {
 	noteEnd(index: number, step: Ended): void {
 		const before = this.item(index);
 		const fingerprint = before?.fingerprint ?? '';
-		const run = this.runOf(index);
-		const known = { fingerprint, ...(run && { run }) };
+		const known = { fingerprint, run: this.runOf(index) };
 		if (step.is === 'done') {
 			this.note(index, { is: 'done', ...known, outputs: step.outputs });
 			return;
@@ -150,7 +150,8 @@ export class RunMemory {
 		const { message, description, details } = step.failure;
 		const failure = { message, description, details };
 		const goesOn = !step.runEnded && (before?.is === 'started' || before?.is === 'inDoubt');
-		this.note(index, { is: 'failed', ...known, failure, ...(goesOn && { retriesFrom: before }) });
+		const retriesFrom = goesOn ? before : undefined;
+		this.note(index, { is: 'failed', ...known, failure, retriesFrom });
 	}
 
 	/**
@@ -162,13 +163,8 @@ export class RunMemory {
 		const item = this.item(index);
 		if (item?.is !== 'started') return;
 		const { dueAt, troubles, isEarlier, isLong, lastSeen } = wait;
-		item.wait = {
-			dueOn: Math.round(epoch + dueAt),
-			...(lastSeen && { status: lastSeen.status }),
-			...(troubles > 0 && { troubles }),
-			...(isEarlier && { isEarlier }),
-			...(isLong && { isLong }),
-		};
+		const dueOn = Math.round(epoch + dueAt);
+		item.wait = { dueOn, status: lastSeen?.status, troubles, isEarlier, isLong };
 	}
 
 	/** Notes a rest, which is to begin now. */

@@ -83,7 +83,7 @@ export function readServiceError(body: unknown): ServiceError | undefined {
 	return {
 		code: typeof code === 'string' ? code : '',
 		message: typeof message === 'string' ? message : '',
-		...(typeof requestId === 'string' && { requestId }),
+		requestId: typeof requestId === 'string' ? requestId : undefined,
 	};
 }
 

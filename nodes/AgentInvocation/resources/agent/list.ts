@@ -1,12 +1,10 @@
 import type { IDataObject, INodeProperties } from 'n8n-workflow';
 
-import { systemClock as clock } from '../../clock';
 import { readNumber } from '../../readNumber';
 import { succeed } from '../../result';
 import { fixedAt } from '../../runs/concurrency';
 import { failed, type Step } from '../../runs/itemState';
 import { readAgents } from '../../service/agents';
-import { READ_PATIENCE_MS } from '../../service/retryPolicy';
 import type { ItemWork, Operation } from '../operation';
 
 const displayOptions = { show: { resource: ['agent'], operation: ['list'] } };
@@ -67,7 +65,7 @@ async function begin({ context, itemIndex, service, signal }: ItemWork): Promise
 	const agents = await readAgents(
 		service,
 		{ limit: limit.value, offset: offset.value },
-		{ clock, patienceMs: READ_PATIENCE_MS, signal },
+		{ signal },
 	);
 	if (signal.aborted) return { is: 'stopped' };
 	if (!agents.ok) return failed(agents);

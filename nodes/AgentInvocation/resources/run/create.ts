@@ -1,4 +1,4 @@
-import type { IDataObject, IExecuteFunctions } from 'n8n-workflow';
+import type { IDataObject, IExecuteFunctions, INodeProperties } from 'n8n-workflow';
 
 import { systemClock as clock } from '../../clock';
 import { readNumber } from '../../readNumber';
@@ -7,15 +7,70 @@ import { AUTOMATIC, fixedAt, type Concurrency } from '../../runs/concurrency';
 import { done, failed, type Step } from '../../runs/itemState';
 import { startRun } from '../../runs/startRun';
 import { dryRun } from '../../service/endpoints';
-import { failWith } from '../../service/explainAnswer';
+import { read } from '../../service/read';
 import { READ_PATIENCE_MS } from '../../service/retryPolicy';
-import { sendWithRetry } from '../../service/sendWithRetry';
 import { isJsonObject, type ParameterBinding } from '../../service/types';
+import { agentField } from '../agentField';
 import { readAgentId } from '../ids';
 import type { ItemWork, Operation } from '../operation';
-import { LARGEST_CONCURRENCY } from './createFields';
 import { readItemOptions, waitFor } from './itemWait';
+import { parameterFields } from './parameterFields';
 import { readBindings } from './parameters';
+import { waitOptionFields, whileWaiting } from './waitOptionFields';
+
+/** How many items may have begun and not ended, where the user says. */
+const LARGEST_CONCURRENCY = 1_000;
+
+const displayOptions = { show: { resource: ['run'], operation: ['create'] } };
+
+export const createFields: INodeProperties[] = [
+	{ ...agentField, displayOptions },
+	...parameterFields,
+	{
+		displayName: 'Dry Run',
+		name: 'dryRun',
+		type: 'boolean',
+		default: false,
+		description: 'Whether to get the compiled prompt and parameters without running the agent',
+		displayOptions,
+	},
+	{
+		displayName: 'Wait for Completion',
+		name: 'waitForCompletion',
+		type: 'boolean',
+		default: true,
+		description: 'Whether to wait until the run has finished and output its result',
+		displayOptions: { show: { ...displayOptions.show, dryRun: [false] } },
+	},
+	{
+		displayName: 'Options',
+		name: 'options',
+		type: 'collection',
+		placeholder: 'Add option',
+		default: {},
+		options: [
+			...waitOptionFields.map((field) => ({ ...field, ...whileWaiting })),
+			{
+				displayName: 'Max Concurrency',
+				name: 'maxConcurrency',
+				type: 'number',
+				typeOptions: { minValue: 0, maxValue: LARGEST_CONCURRENCY },
+				default: 0,
+				description:
+					'How many input items are worked on at a time. 0 is automatic: of many items, ten begin; once one run has succeeded, or all have gone on for 5 seconds, the others begin as fast as the service takes them.',
+			},
+			{
+				displayName: 'Retry Create on Server Error',
+				name: 'retryCreateOnServerError',
+				type: 'boolean',
+				default: false,
+				description:
+					'Whether to send a create again after the service answered with a status of 500 or more. The first one may have started a run all the same, so a run can then be started twice.',
+			},
+		],
+		displayOptions,
+	},
+];
 
 /** Starts a run for each input item and, unless told otherwise, waits for it. */
 export const create: Operation = { concurrency, runs: 'starts', begin };
@@ -65,13 +120,9 @@ async function compileOnly(
 	bindings: ParameterBinding[],
 	{ service, signal }: ItemWork,
 ): Promise<Step> {
-	const answer = await sendWithRetry(service, dryRun(agentId, bindings), 'read', {
-		clock,
-		deadline: clock.now() + READ_PATIENCE_MS,
-		signal,
-	});
+	const compiled = await read(service, dryRun(agentId, bindings), { agentId }, { signal });
 	if (signal.aborted) return { is: 'stopped' };
-	const { kind, body } = answer;
-	if (kind !== 'ok') return failed(failWith(answer, { agentId, baseUrl: service.baseUrl }));
-	return done((isJsonObject(body) ? body : { result: body }) as IDataObject);
+	if (!compiled.ok) return failed(compiled);
+	const { value } = compiled;
+	return done((isJsonObject(value) ? value : { result: value }) as IDataObject);
 }

@@ -6,9 +6,7 @@ import { fixedAt } from '../../runs/concurrency';
 import { failed, type Step } from '../../runs/itemState';
 import { resultOf } from '../../runs/runResult';
 import { getRun } from '../../service/endpoints';
-import { failWith } from '../../service/explainAnswer';
-import { READ_PATIENCE_MS } from '../../service/retryPolicy';
-import { sendWithRetry } from '../../service/sendWithRetry';
+import { read } from '../../service/read';
 import { agentField } from '../agentField';
 import { readAgentId, readRunId } from '../ids';
 import type { ItemWork, Operation } from '../operation';
@@ -72,22 +70,16 @@ async function begin(work: ItemWork): Promise<Step> {
 	const options = readItemOptions(context, itemIndex);
 	if (!options.ok) return failed(options);
 
-	const run = { agentId: agent.value, runId: id.value, startedOn: clock.date() };
+	const agentId = agent.value;
+	const runId = id.value;
 	if (context.getNodeParameter('waitForCompletion', itemIndex, false) === true) {
 		memory.stored.baseUrl = service.baseUrl;
+		const run = { agentId, runId, startedOn: clock.date() };
 		memory.note(itemIndex, { is: 'started', fingerprint: '', run });
 		return waitFor(run, options.value, work);
 	}
 
-	const answer = await sendWithRetry(service, getRun(run.agentId, run.runId), 'read', {
-		clock,
-		deadline: clock.now() + READ_PATIENCE_MS,
-		signal,
-	});
+	const found = await read(service, getRun(agentId, runId), { agentId, runId }, { signal });
 	if (signal.aborted) return { is: 'stopped' };
-	if (answer.kind !== 'ok' || !answer.body) {
-		const subject = { agentId: run.agentId, runId: run.runId, baseUrl: service.baseUrl };
-		return failed(failWith(answer, subject));
-	}
-	return resultOf(answer.body, run, options.value);
+	return found.ok ? resultOf(found.value, { agentId, runId }, options.value) : failed(found);
 }
