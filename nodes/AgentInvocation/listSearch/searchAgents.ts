@@ -5,17 +5,9 @@ import type {
 } from 'n8n-workflow';
 
 import { toEditorError } from '../output/nodeError';
-import type { Failure } from '../result';
 import { LARGEST_PAGE, readKeptAgents } from '../service/agents';
 import { openService } from '../service/service';
 import type { Agent } from '../service/types';
-
-const noAgents: Failure = {
-	message: 'The organization has no published agents',
-	description:
-		"Publish one in the service and open this list again. If there are some, the credential's API key is another organization's.",
-	details: {},
-};
 
 /**
  * The agents for the editor's list: a page at a time, or all that match once the user searches, since
@@ -37,7 +29,14 @@ export async function searchAgents(
 	const agents = await readKeptAgents(service.value, question, end);
 	if (!agents.ok) throw toEditorError(this, agents.failure);
 
-	if (!filter && agents.value.length === 0) throw toEditorError(this, noAgents);
+	if (!filter && agents.value.length === 0) {
+		throw toEditorError(this, {
+			message: 'The organization has no published agents',
+			description:
+				"Publish one in the service and open this list again. If there are some, the credential's API key is another organization's.",
+			details: {},
+		});
+	}
 	const shown = agents.value.slice(offset, end);
 	return {
 		results: shown.filter((agent) => !filter || matches(agent, filter)).map(toListItem),

@@ -1,9 +1,6 @@
-import { createHash } from 'node:crypto';
-
 import type { IDataObject } from 'n8n-workflow';
 
 import type { Failure } from '../result';
-import type { ParameterBinding } from '../service/types';
 import type { Wait } from './itemState';
 
 /** A run that an item has started, or that it was given. */
@@ -78,14 +75,4 @@ export function prepareRetry(items: Record<string, ItemMemory>, date: number): v
 			items[key] = { is: 'started', fingerprint, run: { ...run, startedOn: date } };
 		}
 	}
-}
-
-/** A short text that is the same for the same service, agent and bindings. */
-export function fingerprintOf(
-	baseUrl: string,
-	agentId: number,
-	bindings: ParameterBinding[],
-): string {
-	const text = JSON.stringify([baseUrl, agentId, bindings.map(({ name, value }) => [name, value])]);
-	return createHash('sha256').update(text).digest('base64').slice(0, 16);
 }

@@ -19,22 +19,16 @@ export interface WaitOptions {
 }
 
 export const DEFAULT_TIMEOUT_S = 3_600;
-export const LONGEST_TIMEOUT_S = 31_536_000;
-export const LONGEST_POLL_INTERVAL_S = 86_400;
+export const TIMEOUT_RANGE_S = { minValue: 0, maxValue: 31_536_000 };
+export const POLL_INTERVAL_RANGE_S = { minValue: 0, maxValue: 86_400 };
 
 /** Reads and checks an item's options as the node stores them. */
 export function readWaitOptions(options: IDataObject): Result<WaitOptions> {
-	const timeout = readNumber(options.timeout ?? DEFAULT_TIMEOUT_S, 'Time Limit', {
-		min: 0,
-		max: LONGEST_TIMEOUT_S,
-	});
-	if (!timeout.ok) return timeout;
-	const interval = readNumber(options.pollInterval ?? 0, 'Poll Interval', {
-		min: 0,
-		max: LONGEST_POLL_INTERVAL_S,
-	});
-	if (!interval.ok) return interval;
 	const { whereToWait } = options;
+	const timeout = readNumber(options.timeout ?? DEFAULT_TIMEOUT_S, 'Time Limit', TIMEOUT_RANGE_S);
+	if (!timeout.ok) return timeout;
+	const interval = readNumber(options.pollInterval ?? 0, 'Poll Interval', POLL_INTERVAL_RANGE_S);
+	if (!interval.ok) return interval;
 	return succeed({
 		timeoutMs: timeout.value * 1_000,
 		pollIntervalMs: interval.value * 1_000,

@@ -44,11 +44,6 @@ const BY_CODE: Record<string, Says> = {
 	},
 };
 
-/** Whether a run may exist after this answer to a create. */
-export function mayHaveStarted({ kind }: Answer): boolean {
-	return answerKinds[kind].mayHaveStarted;
-}
-
 /** Fails with what an answer other than `ok` means, in a user's words. */
 export function failWith(answer: Answer, subject: Subject): Failed {
 	return fail(explainAnswer(answer, subject));
@@ -60,7 +55,7 @@ export function explainAnswer(answer: Answer, subject: Subject): Failure {
 	const code = serviceError?.code ?? '';
 	const says = (Object.hasOwn(BY_CODE, code) && BY_CODE[code]) || answerKinds[kind].says;
 	const { message, description } = typeof says === 'function' ? says(subject) : says;
-	const isInDoubt = subject.startsRun && mayHaveStarted(answer);
+	const isInDoubt = subject.startsRun && answerKinds[kind].mayHaveStarted;
 
 	return {
 		// Of a failed item that the workflow goes on with, the message is all that is left.

@@ -54,12 +54,12 @@ async function begin({ context, itemIndex, service, signal }: ItemWork): Promise
 	const limit = context.getNodeParameter('returnAll', itemIndex, false)
 		? succeed(Infinity)
 		: readNumber(context.getNodeParameter('limit', itemIndex, 50), 'Limit', {
-				min: 1,
+				minValue: 1,
 				whole: true,
 			});
 	if (!limit.ok) return failed(limit);
 	const options = context.getNodeParameter('options', itemIndex, {}) as IDataObject;
-	const offset = readNumber(options.offset ?? 0, 'Offset', { min: 0, whole: true });
+	const offset = readNumber(options.offset ?? 0, 'Offset', { minValue: 0, whole: true });
 	if (!offset.ok) return failed(offset);
 
 	const agents = await readAgents(

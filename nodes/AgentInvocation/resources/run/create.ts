@@ -5,7 +5,6 @@ import { readNumber } from '../../readNumber';
 import { succeed, type Result } from '../../result';
 import { AUTOMATIC, fixedAt, type Concurrency } from '../../runs/concurrency';
 import { done, failed, type Step } from '../../runs/itemState';
-import { startRun } from '../../runs/startRun';
 import { dryRun } from '../../service/endpoints';
 import { read } from '../../service/read';
 import { READ_PATIENCE_MS } from '../../service/retryPolicy';
@@ -16,10 +15,11 @@ import type { ItemWork, Operation } from '../operation';
 import { readItemOptions, waitFor } from './itemWait';
 import { parameterFields } from './parameterFields';
 import { readBindings } from './parameters';
+import { startRun } from './startRun';
 import { waitOptionFields, whileWaiting } from './waitOptionFields';
 
 /** How many items may have begun and not ended, where the user says. */
-const LARGEST_CONCURRENCY = 1_000;
+const CONCURRENCY_RANGE = { minValue: 0, maxValue: 1_000 };
 
 const displayOptions = { show: { resource: ['run'], operation: ['create'] } };
 
@@ -54,7 +54,7 @@ export const createFields: INodeProperties[] = [
 				displayName: 'Max Concurrency',
 				name: 'maxConcurrency',
 				type: 'number',
-				typeOptions: { minValue: 0, maxValue: LARGEST_CONCURRENCY },
+				typeOptions: CONCURRENCY_RANGE,
 				default: 0,
 				description:
 					'How many input items are worked on at a time. 0 is automatic: of many items, ten begin; once one run has succeeded, or all have gone on for 5 seconds, the others begin as fast as the service takes them.',
@@ -77,7 +77,7 @@ export const create: Operation = { concurrency, runs: 'starts', begin };
 
 function concurrency(context: IExecuteFunctions): Result<Concurrency> {
 	const { maxConcurrency = 0 } = context.getNodeParameter('options', 0, {}) as IDataObject;
-	const range = { min: 0, max: LARGEST_CONCURRENCY, whole: true };
+	const range = { ...CONCURRENCY_RANGE, whole: true };
 	const count = readNumber(maxConcurrency, 'Max Concurrency', range);
 	if (!count.ok) return count;
 	return succeed(count.value === 0 ? AUTOMATIC : fixedAt(count.value));
@@ -98,16 +98,9 @@ async function begin(work: ItemWork): Promise<Step> {
 	const waits = context.getNodeParameter('waitForCompletion', itemIndex, true) === true;
 	const retryOnServerError =
 		context.getNodeParameter('options.retryCreateOnServerError', itemIndex, false) === true;
-	const started = await startRun(
-		{ itemIndex, agentId: agent.value, bindings: bindings.value, retryOnServerError },
-		work.memory,
-		work.service,
-		{
-			clock,
-			deadline: clock.now() + (waits ? options.value.timeoutMs || Infinity : READ_PATIENCE_MS),
-			signal: work.signal,
-		},
-	);
+	const patienceMs = waits ? options.value.timeoutMs || Infinity : READ_PATIENCE_MS;
+	const deadline = clock.now() + patienceMs;
+	const started = await startRun(work, agent.value, bindings.value, retryOnServerError, deadline);
 	if (started.is !== 'started') return started;
 	const { run, lastSeen, isEarlier } = started;
 	if (!waits) return done({ agent_id: run.agentId, ...lastSeen } as IDataObject);
