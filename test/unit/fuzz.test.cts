@@ -17,9 +17,9 @@ import {
 	isRun,
 	type ParameterBinding,
 } from '../../nodes/AgentInvocation/service/types.ts';
-import { toNodeError } from '../../nodes/AgentInvocation/output/nodeError.ts';
+import { toNodeError } from '../../nodes/AgentInvocation/errors/nodeError.ts';
 import { readBindings } from '../../nodes/AgentInvocation/resources/run/parameters.ts';
-import { resultOf } from '../../nodes/AgentInvocation/runs/runResult.ts';
+import { resultOf } from '../../nodes/AgentInvocation/runs/runOutput.ts';
 import { readWaitOptions } from '../../nodes/AgentInvocation/runs/waitOptions.ts';
 
 const EACH = 5_000;

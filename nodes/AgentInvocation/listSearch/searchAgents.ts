@@ -4,7 +4,7 @@ import type {
 	INodeListSearchResult,
 } from 'n8n-workflow';
 
-import { toEditorError } from '../output/nodeError';
+import { toEditorError } from '../errors/nodeError';
 import { LARGEST_PAGE, readKeptAgents } from '../service/agents';
 import { openService } from '../service/service';
 import type { Agent } from '../service/types';

@@ -4,7 +4,7 @@ import type {
 	ResourceMapperFields,
 } from 'n8n-workflow';
 
-import { toEditorError } from '../output/nodeError';
+import { toEditorError } from '../errors/nodeError';
 import { readAgentId } from '../resources/ids';
 import { readKeptAgents } from '../service/agents';
 import { openService } from '../service/service';

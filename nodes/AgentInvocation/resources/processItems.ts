@@ -8,8 +8,8 @@ import {
 
 import { systemClock as clock } from '../clock';
 import { isTool } from '../host';
-import { toErrorItem } from '../output/errorItem';
-import { cancelledError, toNodeError } from '../output/nodeError';
+import { toErrorItem } from '../errors/errorItem';
+import { cancelledError, toNodeError } from '../errors/nodeError';
 import { idle } from '../parking/barrier';
 import { openParking, type Parking } from '../parking/parking';
 import { removeTraces, requestRest, sourceOf } from '../parking/pause';

@@ -4,7 +4,7 @@ import { systemClock as clock } from '../../clock';
 import { succeed } from '../../result';
 import { fixedAt } from '../../runs/concurrency';
 import { failed, type Step } from '../../runs/itemState';
-import { resultOf } from '../../runs/runResult';
+import { resultOf } from '../../runs/runOutput';
 import { getRun } from '../../service/endpoints';
 import { read } from '../../service/read';
 import { agentField } from '../agentField';

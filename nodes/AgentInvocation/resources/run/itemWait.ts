@@ -8,7 +8,8 @@ import { failed, type Step, type Wait } from '../../runs/itemState';
 import { delayBeforeNextPoll, SHORTEST_STORED_DELAY_MS } from '../../runs/schedule';
 import { beginWait, pollRun } from '../../runs/waitForRun';
 import { readWaitOptions, type WaitOptions } from '../../runs/waitOptions';
-import { isFinished, type Run } from '../../service/types';
+import { isFinished } from '../../service/runStatus';
+import type { Run } from '../../service/types';
 import type { ItemWork, Operation } from '../operation';
 
 /** How long a wait goes on in memory at the least before it is stored, with the automatic interval, in ms. */
@@ -68,7 +69,8 @@ export function resumeWait(
 	const options = readItemOptions(context, itemIndex);
 	if (!options.ok) return failed(options);
 	const date = clock.date();
-	const { dueOn = date, status, troubles = 0, isEarlier = false, isLong = false } = wait ?? {};
+	const unseen = { dueOn: date, troubles: 0, isEarlier: false, isLong: false };
+	const { dueOn, status, ...stored } = { ...unseen, ...wait };
 	const waitedMs = Math.max(date - run.startedOn, 0);
 	const { pollIntervalMs } = options.value;
 	const leastMs = SHORTEST_STORED_DELAY_MS;
@@ -79,9 +81,7 @@ export function resumeWait(
 		wait: {
 			...waitOf(run, options.value, parking, waitedMs),
 			lastSeen: status === undefined ? undefined : { run_id: run.runId, status },
-			troubles,
-			isEarlier,
-			isLong,
+			...stored,
 			dueAt: Math.max(clock.now() + left, parking.pollsFrom),
 		},
 	};

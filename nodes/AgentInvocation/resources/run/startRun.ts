@@ -6,8 +6,9 @@ import { failed, type Step } from '../../runs/itemState';
 import { answerKinds } from '../../service/answerKinds';
 import { createRun } from '../../service/endpoints';
 import { failWith } from '../../service/explainAnswer';
+import { isFinished } from '../../service/runStatus';
 import { sendWithRetry } from '../../service/sendWithRetry';
-import { isFinished, isRun, isRunId, type ParameterBinding, type Run } from '../../service/types';
+import { isRun, isRunId, type ParameterBinding, type Run } from '../../service/types';
 import type { ItemWork } from '../operation';
 
 /** An item's run. */
