@@ -2,7 +2,6 @@ import fc from 'fast-check';
 import {
 	NodeApiError,
 	NodeOperationError,
-	type IDataObject,
 	type IExecuteFunctions,
 } from 'n8n-workflow';
 
@@ -169,7 +168,7 @@ test('whatever is given for an ID, an option or a credential, it is read or refu
 				expectN8nError(readRunId(value));
 				expectN8nError(checkCredential({ baseUrl: value, apiKey: option }));
 				const options = { timeout: option, pollInterval: option, onTimeout: option };
-				expectN8nError(readWaitOptions(options as IDataObject));
+				expectN8nError(readWaitOptions(contextOf({ options }), 0));
 			},
 		),
 		{ numRuns: EACH },

@@ -62,17 +62,3 @@ export interface StoredMemory {
 	items: Record<string, ItemMemory>;
 	rest?: Rest;
 }
-
-/** A run that was waited for is waited for again; what failed is begun again where nothing is known of it. */
-export function prepareRetry(items: Record<string, ItemMemory>, date: number): void {
-	for (const [key, item] of Object.entries(items)) {
-		const from = item.is === 'failed' ? item.retriesFrom : item;
-		if (!from) delete items[key];
-		else items[key] = from;
-		// Its time limit counts anew.
-		if (from?.is === 'started') {
-			const { fingerprint, run } = from;
-			items[key] = { is: 'started', fingerprint, run: { ...run, startedOn: date } };
-		}
-	}
-}

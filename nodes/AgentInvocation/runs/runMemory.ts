@@ -2,14 +2,7 @@ import type { IDataObject, IExecuteFunctions } from 'n8n-workflow';
 
 import { fail, sentences, succeed, type Result } from '../result';
 import { isJsonObject } from '../service/types';
-import {
-	prepareRetry,
-	type ItemMemory,
-	type KnownRun,
-	type Rest,
-	type StartedRun,
-	type StoredMemory,
-} from './itemMemory';
+import type { ItemMemory, KnownRun, Rest, StartedRun, StoredMemory } from './itemMemory';
 import type { Ended, Wait } from './itemState';
 
 const FORMAT = 1;
@@ -178,6 +171,20 @@ export class RunMemory {
 function mostAttempts(context: IExecuteFunctions): number {
 	const { retryOnFail, maxTries } = context.getNode();
 	return retryOnFail ? Math.min(5, Math.max(2, maxTries || 3)) : 1;
+}
+
+/** A run that was waited for is waited for again; what failed is begun again where nothing is known of it. */
+function prepareRetry(items: Record<string, ItemMemory>, date: number): void {
+	for (const [key, item] of Object.entries(items)) {
+		const from = item.is === 'failed' ? item.retriesFrom : item;
+		if (!from) delete items[key];
+		else items[key] = from;
+		// Its time limit counts anew.
+		if (from?.is === 'started') {
+			const { fingerprint, run } = from;
+			items[key] = { is: 'started', fingerprint, run: { ...run, startedOn: date } };
+		}
+	}
 }
 
 function isFormat(found: unknown): boolean {

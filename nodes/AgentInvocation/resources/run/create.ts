@@ -5,6 +5,7 @@ import { readNumber } from '../../readNumber';
 import { succeed, type Result } from '../../result';
 import { AUTOMATIC, fixedAt, type Concurrency } from '../../runs/concurrency';
 import { done, failed, type Step } from '../../runs/itemState';
+import { readWaitOptions } from '../../runs/waitOptions';
 import { dryRun } from '../../service/endpoints';
 import { read } from '../../service/read';
 import { READ_PATIENCE_MS } from '../../service/retryPolicy';
@@ -12,7 +13,7 @@ import { isJsonObject, type ParameterBinding } from '../../service/types';
 import { agentField } from '../agentField';
 import { readAgentId } from '../ids';
 import type { ItemWork, Operation } from '../operation';
-import { readItemOptions, waitFor } from './itemWait';
+import { waitFor } from './itemWait';
 import { parameterFields } from './parameterFields';
 import { readBindings } from './parameters';
 import { startRun } from './startRun';
@@ -90,7 +91,7 @@ async function begin(work: ItemWork): Promise<Step> {
 	if (!agent.ok) return failed(agent);
 	const bindings = readBindings(context, itemIndex);
 	if (!bindings.ok) return failed(bindings);
-	const options = readItemOptions(context, itemIndex);
+	const options = readWaitOptions(context, itemIndex);
 	if (!options.ok) return failed(options);
 	if (context.getNodeParameter('dryRun', itemIndex, false)) {
 		return await compileOnly(agent.value, bindings.value, work);

@@ -5,12 +5,13 @@ import { succeed } from '../../result';
 import { fixedAt } from '../../runs/concurrency';
 import { failed, type Step } from '../../runs/itemState';
 import { resultOf } from '../../runs/runOutput';
+import { readWaitOptions } from '../../runs/waitOptions';
 import { getRun } from '../../service/endpoints';
 import { read } from '../../service/read';
 import { agentField } from '../agentField';
 import { readAgentId, readRunId } from '../ids';
 import type { ItemWork, Operation } from '../operation';
-import { readItemOptions, waitFor } from './itemWait';
+import { waitFor } from './itemWait';
 import { waitOptionFields } from './waitOptionFields';
 
 const CONCURRENCY = 10;
@@ -67,7 +68,7 @@ async function begin(work: ItemWork): Promise<Step> {
 	if (!agent.ok) return failed(agent);
 	const id = readRunId(context.getNodeParameter('runId', itemIndex, ''));
 	if (!id.ok) return failed(id);
-	const options = readItemOptions(context, itemIndex);
+	const options = readWaitOptions(context, itemIndex);
 	if (!options.ok) return failed(options);
 
 	const agentId = agent.value;

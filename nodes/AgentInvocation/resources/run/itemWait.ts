@@ -1,8 +1,5 @@
-import type { IDataObject, IExecuteFunctions } from 'n8n-workflow';
-
 import { systemClock as clock } from '../../clock';
 import type { Parking } from '../../parking/parking';
-import type { Result } from '../../result';
 import type { ItemMemory, KnownRun } from '../../runs/itemMemory';
 import { failed, type Step, type Wait } from '../../runs/itemState';
 import { delayBeforeNextPoll, SHORTEST_STORED_DELAY_MS } from '../../runs/schedule';
@@ -14,14 +11,6 @@ import type { ItemWork, Operation } from '../operation';
 
 /** How long a wait goes on in memory at the least before it is stored, with the automatic interval, in ms. */
 const STAYS_IN_MEMORY_MS = 5 * SHORTEST_STORED_DELAY_MS;
-
-/** Reads an item's options. */
-export function readItemOptions(
-	context: IExecuteFunctions,
-	itemIndex: number,
-): Result<WaitOptions> {
-	return readWaitOptions(context.getNodeParameter('options', itemIndex, {}) as IDataObject);
-}
 
 /**
  * Begins to wait for an item's run. One that may have finished already is due at once.
@@ -66,7 +55,7 @@ export function resumeWait(
 	{ run, wait }: ItemMemory & { is: 'started' },
 	{ context, itemIndex, parking }: ItemWork,
 ): Step {
-	const options = readItemOptions(context, itemIndex);
+	const options = readWaitOptions(context, itemIndex);
 	if (!options.ok) return failed(options);
 	const date = clock.date();
 	const unseen = { dueOn: date, troubles: 0, isEarlier: false, isLong: false };
