@@ -1,9 +1,5 @@
 import fc from 'fast-check';
-import {
-	NodeApiError,
-	NodeOperationError,
-	type IExecuteFunctions,
-} from 'n8n-workflow';
+import { NodeApiError, NodeOperationError, type IExecuteFunctions } from 'n8n-workflow';
 
 import { readResponse, readThrown } from '../../nodes/AgentInvocation/service/answer.ts';
 import { checkCredential } from '../../nodes/AgentInvocation/service/credential.ts';

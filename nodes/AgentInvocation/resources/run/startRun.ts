@@ -12,7 +12,7 @@ import { isRun, isRunId, type ParameterBinding, type Run } from '../../service/t
 import type { ItemWork } from '../operation';
 
 /** An item's run. */
-export interface Started {
+interface Started {
 	is: 'started';
 	run: KnownRun;
 	/** What the service has answered about it. */
