@@ -12,12 +12,11 @@ import { searchAgents } from './listSearch/searchAgents';
 import { getAgentParameters } from './resourceMapping/getAgentParameters';
 import { readAction, rest } from './parking/pause';
 import { agentDescription, agentOperations } from './resources/agent';
+import type { Operation } from './resources/operation';
+import { processItems } from './resources/processItems';
 import { runDescription, runOperations } from './resources/run';
 
-type Execute = (this: IExecuteFunctions, response?: EngineResponse) => Promise<NodeOutput>;
-
-/** What is executed, by resource and operation. */
-const resources: Record<string, Record<string, Execute>> = {
+const resources: Record<string, Record<string, Operation>> = {
 	agent: agentOperations,
 	run: runOperations,
 };
@@ -89,8 +88,8 @@ export class AgentInvocation implements INodeType {
 		const resource = this.getNodeParameter('resource', 0);
 		const operation = this.getNodeParameter('operation', 0);
 		const operations = new Map(Object.entries(resources[resource] ?? {}));
-		const execute = operations.get(operation);
-		if (execute) return await execute.call(this, response);
+		const known = operations.get(operation);
+		if (known) return await processItems(this, response, known);
 		throw new NodeOperationError(this.getNode(), `The operation '${operation}' is not known`, {
 			description: "Choose one in 'Operation'.",
 		});

@@ -1,5 +1,12 @@
 import { asText, fail, succeed, type Result } from './result';
 
+/** The first two are those of the parameter's `typeOptions`. */
+interface Range {
+	minValue: number;
+	maxValue?: number;
+	whole?: boolean;
+}
+
 /**
  * Reads a number that a user or an expression gave, as a number or as text.
  *
@@ -8,11 +15,7 @@ import { asText, fail, succeed, type Result } from './result';
 export function readNumber(
 	value: unknown,
 	label: string,
-	{
-		min,
-		max = Number.MAX_SAFE_INTEGER,
-		whole = false,
-	}: { min: number; max?: number; whole?: boolean },
+	{ minValue: min, maxValue: max = Number.MAX_SAFE_INTEGER, whole = false }: Range,
 ): Result<number> {
 	const number = typeof value === 'string' && value.trim() !== '' ? Number(value) : value;
 	if (

@@ -1,10 +1,5 @@
 import fc from 'fast-check';
-import {
-	NodeApiError,
-	NodeOperationError,
-	type IDataObject,
-	type IExecuteFunctions,
-} from 'n8n-workflow';
+import { NodeApiError, NodeOperationError, type IExecuteFunctions } from 'n8n-workflow';
 
 import { readResponse, readThrown } from '../../nodes/AgentInvocation/service/answer.ts';
 import { checkCredential } from '../../nodes/AgentInvocation/service/credential.ts';
@@ -17,9 +12,9 @@ import {
 	isRun,
 	type ParameterBinding,
 } from '../../nodes/AgentInvocation/service/types.ts';
-import { toNodeError } from '../../nodes/AgentInvocation/output/nodeError.ts';
+import { toNodeError } from '../../nodes/AgentInvocation/errors/nodeError.ts';
 import { readBindings } from '../../nodes/AgentInvocation/resources/run/parameters.ts';
-import { resultOf } from '../../nodes/AgentInvocation/runs/runResult.ts';
+import { resultOf } from '../../nodes/AgentInvocation/runs/runOutput.ts';
 import { readWaitOptions } from '../../nodes/AgentInvocation/runs/waitOptions.ts';
 
 const EACH = 5_000;
@@ -169,7 +164,7 @@ test('whatever is given for an ID, an option or a credential, it is read or refu
 				expectN8nError(readRunId(value));
 				expectN8nError(checkCredential({ baseUrl: value, apiKey: option }));
 				const options = { timeout: option, pollInterval: option, onTimeout: option };
-				expectN8nError(readWaitOptions(options as IDataObject));
+				expectN8nError(readWaitOptions(contextOf({ options }), 0));
 			},
 		),
 		{ numRuns: EACH },

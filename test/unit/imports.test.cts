@@ -6,7 +6,7 @@ const LAYERS = [
 	['.'],
 	['service'],
 	['runs'],
-	['output'],
+	['errors'],
 	['parking'],
 	['resources'],
 	['listSearch', 'resourceMapping'],

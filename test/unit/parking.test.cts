@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 
-import { idleAt } from '../../nodes/AgentInvocation/parking/barrier.ts';
+import { idle } from '../../nodes/AgentInvocation/parking/barrier.ts';
 import type { Wait } from '../../nodes/AgentInvocation/runs/itemState.ts';
 import { SimulatedHost, type Simulation } from './simulatedHost.cts';
 import {
@@ -522,6 +522,8 @@ describe('the barrier', () => {
 	const wait = (dueAt: number, changes: Partial<Wait> = {}) =>
 		({ dueAt, isLong: true, troubles: 0, where: 'auto', ...changes }) as Wait;
 	const at = (seconds: number) => seconds * SECOND;
+	const idleAt = (waits: Wait[], now: number, parksFrom: number) =>
+		idle({ obstacle: undefined, parksFrom, hints: new Set() }, waits, now);
 
 	test('parks until the first wait is due, and for 65 s at the least', () => {
 		expect(idleAt([wait(at(100)), wait(at(300))], 0, 0)).toEqual({ is: 'park', until: at(100) });
@@ -529,11 +531,11 @@ describe('the barrier', () => {
 	});
 
 	test('polls what is due soon but has a long delay, so that all rest together', () => {
-		const idle = idleAt([wait(at(30)), wait(at(300))], 0, 0);
-		expect(idle.is).toBe('poll');
-		if (idle.is === 'poll') {
-			expect(idle.isDue(wait(at(30)))).toBe(true);
-			expect(idle.isDue(wait(at(300)))).toBe(false);
+		const next = idleAt([wait(at(30)), wait(at(300))], 0, 0);
+		expect(next.is).toBe('poll');
+		if (next.is === 'poll') {
+			expect(next.isDue(wait(at(30)))).toBe(true);
+			expect(next.isDue(wait(at(300)))).toBe(false);
 		}
 	});
 

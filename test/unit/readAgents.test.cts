@@ -141,7 +141,9 @@ test('a list that is kept is read anew after a minute, and at once when the same
 	} as unknown as Service;
 	const patience = { clock: turned, patienceMs: Infinity };
 	const ask = async (question: string) => {
-		expect(await readKeptAgents(service, question, 100, patience)).toMatchObject({ ok: true });
+		expect(await readKeptAgents(service, question, 100, undefined, patience)).toMatchObject({
+			ok: true,
+		});
 		return pages;
 	};
 	expect(await ask('list')).toBe(1);

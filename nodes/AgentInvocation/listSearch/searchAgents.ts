@@ -4,20 +4,10 @@ import type {
 	INodeListSearchResult,
 } from 'n8n-workflow';
 
-import { systemClock as clock } from '../clock';
-import { toEditorError } from '../output/nodeError';
-import type { Failure } from '../result';
+import { toEditorError } from '../errors/nodeError';
 import { LARGEST_PAGE, readKeptAgents } from '../service/agents';
-import { EDITOR_PATIENCE_MS } from '../service/retryPolicy';
 import { openService } from '../service/service';
 import type { Agent } from '../service/types';
-
-const noAgents: Failure = {
-	message: 'The organization has no published agents',
-	description:
-		"Publish one in the service and open this list again. If there are some, the credential's API key is another organization's.",
-	details: {},
-};
 
 /**
  * The agents for the editor's list: a page at a time, or all that match once the user searches, since
@@ -35,12 +25,18 @@ export async function searchAgents(
 
 	const offset = Number(paginationToken ?? 0);
 	const end = filter ? Infinity : offset + LARGEST_PAGE;
-	const patience = { clock, patienceMs: EDITOR_PATIENCE_MS };
 	const question = `list ${offset} ${filter ?? ''}`;
-	const agents = await readKeptAgents(service.value, question, end, patience);
+	const agents = await readKeptAgents(service.value, question, end);
 	if (!agents.ok) throw toEditorError(this, agents.failure);
 
-	if (!filter && agents.value.length === 0) throw toEditorError(this, noAgents);
+	if (!filter && agents.value.length === 0) {
+		throw toEditorError(this, {
+			message: 'The organization has no published agents',
+			description:
+				"Publish one in the service and open this list again. If there are some, the credential's API key is another organization's.",
+			details: {},
+		});
+	}
 	const shown = agents.value.slice(offset, end);
 	return {
 		results: shown.filter((agent) => !filter || matches(agent, filter)).map(toListItem),

@@ -10,11 +10,8 @@ const TRIED_VERSIONS = [1, 2];
 /** The modes in which nobody waits for the execution's result, or it is found out whether somebody does. */
 const UNAWAITED_MODES = ['manual', 'trigger', 'webhook', 'retry', 'error', 'integrated'];
 
-/** Whether something stands in the way, and why it does, as the end of a sentence. */
-type Obstacle = [stands: boolean, why: string];
-
-/** Each obstacle has a source in docs/n8n.md, The pause. */
-function firstOf(obstacles: Obstacle[]): string | undefined {
+/** Why the first one that stands in the way does, as the end of a sentence. Sources: docs/n8n.md, The pause. */
+function firstOf(obstacles: Array<[stands: boolean, why: string]>): string | undefined {
 	return obstacles.find(([stands]) => stands)?.[1];
 }
 
@@ -54,7 +51,8 @@ export async function engineObstacle(
  */
 export async function pauseObstacle(
 	context: IExecuteFunctions,
-	{ hasPaused, msLeft }: { hasPaused: boolean; msLeft: number },
+	hasPaused: boolean,
+	msLeft: number,
 ): Promise<string | undefined> {
 	return firstOf([
 		[

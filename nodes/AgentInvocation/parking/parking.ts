@@ -1,10 +1,7 @@
 import type { EngineResponse, IExecuteFunctions } from 'n8n-workflow';
 
 import type { Clock } from '../clock';
-import type { Wait } from '../runs/itemState';
-import type { Idle } from '../runs/loop';
 import type { RunMemory } from '../runs/runMemory';
-import { idleAt } from './barrier';
 import { engineObstacle, pauseObstacle } from './obstacles';
 
 /** How long before the workflow's own timeout a wait ends, in ms: a stored one has to be resumed first. */
@@ -55,27 +52,16 @@ export async function openParking(
 	const engine = await engineObstacle(context, stored.passesResponse === true);
 	const endsOn = endOfWorkflow(context, stored.beganOn);
 	const hasPaused = rested?.until !== undefined;
-	const pause = { hasPaused, msLeft: endsOn - clock.date() };
 	const resumesOn = memory.beginning === 'goingOn' ? rested?.until : undefined;
 	const isLate = resumesOn !== undefined && clock.date() - resumesOn > LATE_MS;
 	return {
-		obstacle: engine ?? (await pauseObstacle(context, pause)),
+		obstacle: engine ?? (await pauseObstacle(context, hasPaused, endsOn - clock.date())),
 		checkpoints: engine === undefined && savesProgress(context) && memory.mayCheckpoint,
 		latestEndOn: endsOn - stored.beganOn < SHORTEST_WORKFLOW_MS ? Infinity : endsOn,
 		pollsFrom: clock.now() + (isLate ? RECOVERY_MS.beforeEnds : 0),
 		parksFrom: clock.now() + (isLate ? RECOVERY_MS.beforeParks : 0),
 		hints: new Set(),
 	};
-}
-
-/** What is to happen while nothing is under way, at the time `now` of the clock. */
-export function idle({ obstacle, parksFrom, hints }: Parking, waits: Wait[], now: number): Idle {
-	const next = idleAt(waits, now, parksFrom);
-	if (next.is === 'sleep' || obstacle === undefined) return next;
-	hints.add(
-		`The wait stayed in memory, where a restart of n8n ends it: ${obstacle}. Its runs go on at the service in any case.`,
-	);
-	return { is: 'sleep', until: Infinity };
 }
 
 /**

@@ -5,6 +5,7 @@ import {
 	type INodeExecutionData,
 } from 'n8n-workflow';
 
+import type { Rest } from '../runs/itemMemory';
 import { isJsonObject } from '../service/types';
 
 /**
@@ -18,13 +19,9 @@ import { isJsonObject } from '../service/types';
 const MARK = 'agentInvocationRest';
 
 /** What the action is to do. */
-interface Action {
-	/** When n8n is to resume, in ms since the epoch; null for a checkpoint. */
-	until: number | null;
+interface Action extends Rest {
 	/** How many runs are waited for. */
 	runs: number;
-	/** Where the node's input came from. */
-	source: unknown;
 }
 
 /** Asks the engine for a rest. The node's memory must hold all that it is to go on with. */
@@ -49,7 +46,7 @@ export function readAction(context: IExecuteFunctions): Action | undefined {
 	if (context.getExecuteData().node.rewireOutputLogTo !== 'main') return undefined;
 	const mark = context.getInputData()[0]?.json[MARK];
 	if (!isJsonObject(mark) || typeof mark.runs !== 'number') return undefined;
-	const until = typeof mark.until === 'number' ? mark.until : null;
+	const until = typeof mark.until === 'number' ? mark.until : undefined;
 	return { until, runs: mark.runs, source: mark.source };
 }
 
@@ -66,7 +63,7 @@ export async function rest(
 	entry.node = { ...entry.node, alwaysOutputData: false, executeOnce: false, retryOnFail: false };
 	// Without input, n8n passes over it.
 	entry.data = { ...entry.data, main: [null] };
-	if (until === null) return [[]];
+	if (until === undefined) return [[]];
 	const resumesOn = new Date(until);
 	await context.putExecutionToWait(resumesOn);
 	const json = { waiting_for_runs: runs, next_poll_at: resumesOn.toISOString() };

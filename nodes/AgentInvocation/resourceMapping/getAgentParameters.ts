@@ -4,11 +4,9 @@ import type {
 	ResourceMapperFields,
 } from 'n8n-workflow';
 
-import { systemClock as clock } from '../clock';
-import { toEditorError } from '../output/nodeError';
+import { toEditorError } from '../errors/nodeError';
 import { readAgentId } from '../resources/ids';
 import { readKeptAgents } from '../service/agents';
-import { EDITOR_PATIENCE_MS } from '../service/retryPolicy';
 import { openService } from '../service/service';
 import type { Agent, AgentParameter } from '../service/types';
 
@@ -32,10 +30,9 @@ export async function getAgentParameters(
 	const service = await openService(this);
 	if (!service.ok) throw toEditorError(this, service.failure);
 
-	const patience = { clock, patienceMs: EDITOR_PATIENCE_MS };
 	const isIt = ({ id }: Agent) => id === agentId.value;
 	const question = `parameters ${agentId.value}`;
-	const agents = await readKeptAgents(service.value, question, Infinity, patience, isIt);
+	const agents = await readKeptAgents(service.value, question, Infinity, isIt);
 	if (!agents.ok) throw toEditorError(this, agents.failure);
 	const agent = agents.value.find(isIt);
 	if (!agent) {

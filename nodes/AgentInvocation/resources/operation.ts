@@ -1,13 +1,16 @@
+import type { IExecuteFunctions } from 'n8n-workflow';
+
 import type { Parking } from '../parking/parking';
 import type { Result } from '../result';
 import type { Concurrency } from '../runs/concurrency';
-import type { ItemMemory } from '../runs/itemMemory';
-import type { Step, Wait } from '../runs/itemState';
+import type { Step } from '../runs/itemState';
 import type { RunMemory } from '../runs/runMemory';
 import type { Service } from '../service/service';
 
 /** What an operation works with on one item. */
 export interface ItemWork {
+	context: IExecuteFunctions;
+	itemIndex: number;
 	service: Service;
 	memory: RunMemory;
 	parking: Parking;
@@ -15,23 +18,11 @@ export interface ItemWork {
 	signal: AbortSignal;
 }
 
-/** An item whose run is waited for. */
-export type StartedItem = ItemMemory & { is: 'started' };
-
-/** How an operation waits for runs. */
-export interface Waits {
-	poll(itemIndex: number, wait: Wait, work: ItemWork): Promise<Step>;
-	/** Goes on with an item's wait after a rest. */
-	resume(itemIndex: number, item: StartedItem, work: ItemWork): Step;
-}
-
 /** What an operation does with each of the node's items. */
 export interface Operation {
 	/** How many items may have begun and not ended. */
-	concurrency(): Result<Concurrency>;
-	/** Whether to begin an item is to start a run. */
-	startsRuns: boolean;
-	begin(itemIndex: number, work: ItemWork): Promise<Step>;
-	/** What it does with the runs that it waits for, if it can wait. */
-	waits?: Waits;
+	concurrency(this: void, context: IExecuteFunctions): Result<Concurrency>;
+	/** What it does with runs, if anything: only what comes of runs is remembered, and started only once. */
+	runs?: 'starts' | 'gets';
+	begin(this: void, work: ItemWork): Promise<Step>;
 }

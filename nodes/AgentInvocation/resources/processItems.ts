@@ -8,9 +8,10 @@ import {
 
 import { systemClock as clock } from '../clock';
 import { isTool } from '../host';
-import { cancelledError, toErrorItem } from '../output/errorItem';
-import { toNodeError } from '../output/nodeError';
-import { idle, openParking, type Parking } from '../parking/parking';
+import { toErrorItem } from '../errors/errorItem';
+import { cancelledError, toNodeError } from '../errors/nodeError';
+import { idle } from '../parking/barrier';
+import { openParking, type Parking } from '../parking/parking';
 import { removeTraces, requestRest, sourceOf } from '../parking/pause';
 import { asError, sentences, succeed, type Failure, type Result } from '../result';
 import { fixedAt, type Concurrency } from '../runs/concurrency';
@@ -18,7 +19,8 @@ import { failed, type Ended, type ItemState, type Step } from '../runs/itemState
 import { Loop, type LoopEnd } from '../runs/loop';
 import { RunMemory } from '../runs/runMemory';
 import { openService, type Service } from '../service/service';
-import type { ItemWork, Operation, Waits } from './operation';
+import type { ItemWork, Operation } from './operation';
+import { pollItem, resumeWait } from './run/itemWait';
 
 /**
  * Works through the input items of a node and gives their outputs in the order of the input, each
@@ -34,16 +36,7 @@ export async function processItems(
 	response: EngineResponse | undefined,
 	operation: Operation,
 ): Promise<NodeOutput> {
-	const { retryOnFail, maxTries } = context.getNode();
-	const opened = RunMemory.open(context.getContext('node'), {
-		runIndex: Number(context.getWorkflowDataProxy(0).$runIndex),
-		executionId: context.getExecutionId(),
-		date: clock.date(),
-		count: context.getInputData().length,
-		startsRuns: operation.startsRuns,
-		// As many as n8n allows (docs/n8n.md, Memory).
-		mostAttempts: retryOnFail ? Math.min(5, Math.max(2, maxTries || 3)) : 1,
-	});
+	const opened = RunMemory.open(context, operation.runs === 'starts', clock.date());
 	if (!opened.ok) throw toNodeError(context, opened.failure);
 	const memory = opened.value;
 	const source = memory.rested?.source ?? sourceOf(context);
@@ -71,7 +64,7 @@ async function openTools(
 	});
 	if (!service.ok) return service;
 	try {
-		const concurrency = operation.concurrency();
+		const concurrency = operation.concurrency(context);
 		if (!concurrency.ok) return concurrency;
 		return succeed({ service: service.value, concurrency: concurrency.value });
 	} catch (thrown) {
@@ -109,11 +102,11 @@ class NodeRun {
 				concurrency: tools.ok ? tools.value.concurrency : fixedAt(1),
 				// A model gets no more than the message of an error that is thrown, and from some hosts nothing.
 				stopsAtFailure: !context.continueOnFail() && !isTool(context),
-				checkpoints: operation.startsRuns && parking.checkpoints,
+				checkpoints: operation.runs === 'starts' && parking.checkpoints,
 				cancel: context.getExecutionCancelSignal?.(),
-				begin: (index, signal) => this.step(index, signal, (work) => operation.begin(index, work)),
+				begin: (index, signal) => this.step(index, signal, operation.begin),
 				poll: (index, wait, signal) =>
-					this.step(index, signal, (work) => this.waits().poll(index, wait, work)),
+					this.step(index, signal, (work) => pollItem(wait, work, operation)),
 				idle: (waits) => idle(parking, waits, clock.now()),
 				ended: (index, step) => this.noteEnd(index, step),
 			},
@@ -133,20 +126,14 @@ class NodeRun {
 		if (!item || item.is === 'inDoubt') return { is: 'notBegun' };
 		if (item.is !== 'started') return item;
 		const { signal } = new AbortController();
-		const step = await this.step(index, signal, (work) => this.waits().resume(index, item, work));
+		const step = await this.step(index, signal, (work) => resumeWait(item, work));
 		if (step.is === 'failed') this.noteEnd(index, step);
 		return step.is === 'stopped' ? { is: 'notBegun' } : step;
 	}
 
 	/** What need not be remembered is not: n8n would store it. */
 	private noteEnd(index: number, step: Ended): void {
-		if (this.operation.startsRuns || this.operation.waits) this.memory.noteEnd(index, step);
-	}
-
-	private waits(): Waits {
-		const { waits } = this.operation;
-		if (waits) return waits;
-		throw new NodeOperationError(this.context.getNode(), 'This operation does not wait for runs');
+		if (this.operation.runs) this.memory.noteEnd(index, step);
 	}
 
 	private async step(
@@ -154,10 +141,11 @@ class NodeRun {
 		signal: AbortSignal,
 		act: (work: ItemWork) => Step | Promise<Step>,
 	): Promise<Step> {
-		const { memory, parking, tools } = this;
+		const { context, memory, parking, tools } = this;
 		if (!tools.ok) return failed({ failure: this.naming(index, tools.failure) });
 		try {
-			return await act({ service: tools.value.service, memory, parking, signal });
+			const { service } = tools.value;
+			return await act({ context, itemIndex: index, service, memory, parking, signal });
 		} catch (thrown) {
 			return failed({ failure: this.naming(index, failureOfThrown(thrown)) });
 		}
@@ -179,9 +167,9 @@ class NodeRun {
 			if (state.is === 'waiting') memory.noteWait(index, state.wait, epoch);
 		}
 		const until = end.is === 'parked' ? Math.ceil(epoch + end.until) : undefined;
-		memory.rest({ source, ...(until !== undefined && { until }) });
+		memory.rest({ source, until });
 		const runs = states.filter(({ is }) => is === 'waiting').length;
-		return requestRest(context, { until: until ?? null, runs, source });
+		return requestRest(context, { source, until, runs });
 	}
 
 	private async outputs(states: ItemState[]): Promise<INodeExecutionData[]> {

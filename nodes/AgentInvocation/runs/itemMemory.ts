@@ -1,9 +1,7 @@
-import { createHash } from 'node:crypto';
-
 import type { IDataObject } from 'n8n-workflow';
 
 import type { Failure } from '../result';
-import type { ParameterBinding } from '../service/types';
+import type { Wait } from './itemState';
 
 /** A run that an item has started, or that it was given. */
 export interface KnownRun {
@@ -13,15 +11,16 @@ export interface KnownRun {
 	startedOn: number;
 }
 
+/** A run that an item of the node has started. */
+export interface StartedRun extends KnownRun {
+	itemIndex: number;
+}
+
 /** Where the wait for a run stands while n8n stores the execution. */
-export interface StoredWait {
+interface StoredWait extends Pick<Wait, 'troubles' | 'isEarlier' | 'isLong'> {
 	dueOn: number;
 	/** The run's, as last seen; absent when the service has not shown it yet. */
 	status?: string;
-	/** How many polls in a row have met trouble; absent for none. */
-	troubles?: number;
-	isEarlier?: boolean;
-	isLong?: boolean;
 }
 
 /** What is known of an item, under the fingerprint of what it was to start. Plain JSON. */
@@ -62,28 +61,4 @@ export interface StoredMemory {
 	checkpointOf?: string;
 	items: Record<string, ItemMemory>;
 	rest?: Rest;
-}
-
-/** A run that was waited for is waited for again; what failed is begun again where nothing is known of it. */
-export function prepareRetry(items: Record<string, ItemMemory>, date: number): void {
-	for (const [key, item] of Object.entries(items)) {
-		const from = item.is === 'failed' ? item.retriesFrom : item;
-		if (!from) delete items[key];
-		else items[key] = from;
-		// Its time limit counts anew.
-		if (from?.is === 'started') {
-			const { fingerprint, run } = from;
-			items[key] = { is: 'started', fingerprint, run: { ...run, startedOn: date } };
-		}
-	}
-}
-
-/** A short text that is the same for the same service, agent and bindings. */
-export function fingerprintOf(
-	baseUrl: string,
-	agentId: number,
-	bindings: ParameterBinding[],
-): string {
-	const text = JSON.stringify([baseUrl, agentId, bindings.map(({ name, value }) => [name, value])]);
-	return createHash('sha256').update(text).digest('base64').slice(0, 16);
 }

@@ -1,14 +1,8 @@
-import type { IDataObject } from 'n8n-workflow';
+import type { IDataObject, IExecuteFunctions } from 'n8n-workflow';
 
 import { fail, sentences, succeed, type Result } from '../result';
 import { isJsonObject } from '../service/types';
-import {
-	prepareRetry,
-	type ItemMemory,
-	type KnownRun,
-	type Rest,
-	type StoredMemory,
-} from './itemMemory';
+import type { ItemMemory, KnownRun, Rest, StartedRun, StoredMemory } from './itemMemory';
 import type { Ended, Wait } from './itemState';
 
 const FORMAT = 1;
@@ -44,18 +38,20 @@ export class RunMemory {
 	/**
 	 * Opens the memory of a run of the node.
 	 *
-	 * @param context the node's context, which n8n stores
+	 * @param startsRuns whether to begin an item is to start a run: after a crash, those not known to have
+	 *   begun may have
+	 * @param date the present one, in ms since the epoch
 	 * @returns a failure that names the runs it can find when the memory is not of this package's making
 	 */
-	static open(
-		context: IDataObject,
-		{ runIndex, executionId = '', date, count, startsRuns, mostAttempts }: OpenOptions,
-	): Result<RunMemory> {
-		const found = context.agentInvocation;
+	static open(context: IExecuteFunctions, startsRuns: boolean, date: number): Result<RunMemory> {
+		const runIndex = Number(context.getWorkflowDataProxy(0).$runIndex);
+		const executionId = context.getExecutionId() ?? '';
+		const kept = context.getContext('node');
+		const found = kept.agentInvocation;
 		if (found !== undefined && !isFormat(found)) return refuseUnknown(found);
 		const all = (found ?? { format: FORMAT, byRunIndex: {} }) as IDataObject;
 		const byRunIndex = all.byRunIndex as Record<string, StoredMemory>;
-		context.agentInvocation = all;
+		kept.agentInvocation = all;
 		const isFirst = byRunIndex[runIndex] === undefined;
 		const begun = { baseUrl: '', executionId, attempts: 0, beganOn: date, items: {} };
 		const stored = (byRunIndex[runIndex] ??= begun);
@@ -66,17 +62,17 @@ export class RunMemory {
 		if (isNewExecution) Object.assign(stored, { executionId, attempts: 0, beganOn: date });
 		if (isNewExecution || !rest) stored.attempts++;
 		const afterRest = isNewExecution ? 'afterCrash' : 'goingOn';
-		const afterFailure = stored.attempts > mostAttempts ? 'exhausted' : 'retry';
+		const afterFailure = stored.attempts > mostAttempts(context) ? 'exhausted' : 'retry';
 		const beginning = isFirst ? 'first' : rest ? afterRest : afterFailure;
 		if (beginning === 'afterCrash' && startsRuns) {
-			for (let index = 0; index < count; index++) {
+			for (const index of context.getInputData().keys()) {
 				stored.items[index] ??= { is: 'inDoubt', fingerprint: '' };
 			}
 		}
 		if (beginning === 'retry') prepareRetry(stored.items, date);
 		const memory = new RunMemory(stored, beginning, isNewExecution, rest, () => {
 			delete byRunIndex[runIndex];
-			if (Object.keys(byRunIndex).length === 0) delete context.agentInvocation;
+			if (Object.keys(byRunIndex).length === 0) delete kept.agentInvocation;
 		});
 		return succeed(memory);
 	}
@@ -128,7 +124,7 @@ export class RunMemory {
 	}
 
 	/** All runs that are known, in the order of their items. */
-	runs(): Array<KnownRun & { itemIndex: number }> {
+	runs(): StartedRun[] {
 		return Object.keys(this.stored.items).flatMap((key) => {
 			const run = this.runOf(Number(key));
 			return run ? [{ ...run, itemIndex: Number(key) }] : [];
@@ -139,8 +135,7 @@ export class RunMemory {
 	noteEnd(index: number, step: Ended): void {
 		const before = this.item(index);
 		const fingerprint = before?.fingerprint ?? '';
-		const run = this.runOf(index);
-		const known = { fingerprint, ...(run && { run }) };
+		const known = { fingerprint, run: this.runOf(index) };
 		if (step.is === 'done') {
 			this.note(index, { is: 'done', ...known, outputs: step.outputs });
 			return;
@@ -148,7 +143,8 @@ export class RunMemory {
 		const { message, description, details } = step.failure;
 		const failure = { message, description, details };
 		const goesOn = !step.runEnded && (before?.is === 'started' || before?.is === 'inDoubt');
-		this.note(index, { is: 'failed', ...known, failure, ...(goesOn && { retriesFrom: before }) });
+		const retriesFrom = goesOn ? before : undefined;
+		this.note(index, { is: 'failed', ...known, failure, retriesFrom });
 	}
 
 	/**
@@ -160,13 +156,8 @@ export class RunMemory {
 		const item = this.item(index);
 		if (item?.is !== 'started') return;
 		const { dueAt, troubles, isEarlier, isLong, lastSeen } = wait;
-		item.wait = {
-			dueOn: Math.round(epoch + dueAt),
-			...(lastSeen && { status: lastSeen.status }),
-			...(troubles > 0 && { troubles }),
-			...(isEarlier && { isEarlier }),
-			...(isLong && { isLong }),
-		};
+		const dueOn = Math.round(epoch + dueAt);
+		item.wait = { dueOn, status: lastSeen?.status, troubles, isEarlier, isLong };
 	}
 
 	/** Notes a rest, which is to begin now. */
@@ -176,17 +167,24 @@ export class RunMemory {
 	}
 }
 
-interface OpenOptions {
-	runIndex: number;
-	executionId: string | undefined;
-	/** The present date, in ms since the epoch. */
-	date: number;
-	/** How many items there are. */
-	count: number;
-	/** Whether to begin an item is to start a run: after a crash, those not known to have begun may have. */
-	startsRuns: boolean;
-	/** How many attempts Retry On Fail allows, the first included. */
-	mostAttempts: number;
+/** How many attempts Retry On Fail allows, the first included: as many as n8n does (docs/n8n.md, Memory). */
+function mostAttempts(context: IExecuteFunctions): number {
+	const { retryOnFail, maxTries } = context.getNode();
+	return retryOnFail ? Math.min(5, Math.max(2, maxTries || 3)) : 1;
+}
+
+/** A run that was waited for is waited for again; what failed is begun again where nothing is known of it. */
+function prepareRetry(items: Record<string, ItemMemory>, date: number): void {
+	for (const [key, item] of Object.entries(items)) {
+		const from = item.is === 'failed' ? item.retriesFrom : item;
+		if (!from) delete items[key];
+		else items[key] = from;
+		// Its time limit counts anew.
+		if (from?.is === 'started') {
+			const { fingerprint, run } = from;
+			items[key] = { is: 'started', fingerprint, run: { ...run, startedOn: date } };
+		}
+	}
 }
 
 function isFormat(found: unknown): boolean {

@@ -3,12 +3,12 @@ import type { Answer } from '../service/answer';
 import { getRun } from '../service/endpoints';
 import { explainAnswer } from '../service/explainAnswer';
 import { backoffMs, isRetried, retryAfterMs } from '../service/retryPolicy';
+import { isFinished } from '../service/runStatus';
 import { sendOnce } from '../service/sendWithRetry';
 import { requestTimeouts, type Service } from '../service/service';
-import { isFinished } from '../service/types';
 import { durationsOf } from './durations';
 import type { Step, Wait } from './itemState';
-import { resultOf, timeIsUp } from './runResult';
+import { resultOf, timeIsUp } from './runOutput';
 import { delayAfterTrouble, delayBeforeNextPoll, SHORTEST_STORED_DELAY_MS } from './schedule';
 
 /** How long after its creation a run that the service does not know yet is polled all the same, in ms. */

@@ -1,4 +1,4 @@
-import type { IDataObject } from 'n8n-workflow';
+import type { IDataObject, IExecuteFunctions } from 'n8n-workflow';
 
 import { readNumber } from '../readNumber';
 import { succeed, type Result } from '../result';
@@ -19,22 +19,20 @@ export interface WaitOptions {
 }
 
 export const DEFAULT_TIMEOUT_S = 3_600;
-export const LONGEST_TIMEOUT_S = 31_536_000;
-export const LONGEST_POLL_INTERVAL_S = 86_400;
+export const TIMEOUT_RANGE_S = { minValue: 0, maxValue: 31_536_000 };
+export const POLL_INTERVAL_RANGE_S = { minValue: 0, maxValue: 86_400 };
 
-/** Reads and checks an item's options as the node stores them. */
-export function readWaitOptions(options: IDataObject): Result<WaitOptions> {
-	const timeout = readNumber(options.timeout ?? DEFAULT_TIMEOUT_S, 'Time Limit', {
-		min: 0,
-		max: LONGEST_TIMEOUT_S,
-	});
-	if (!timeout.ok) return timeout;
-	const interval = readNumber(options.pollInterval ?? 0, 'Poll Interval', {
-		min: 0,
-		max: LONGEST_POLL_INTERVAL_S,
-	});
-	if (!interval.ok) return interval;
+/** Reads and checks an item's options. */
+export function readWaitOptions(
+	context: IExecuteFunctions,
+	itemIndex: number,
+): Result<WaitOptions> {
+	const options = context.getNodeParameter('options', itemIndex, {}) as IDataObject;
 	const { whereToWait } = options;
+	const timeout = readNumber(options.timeout ?? DEFAULT_TIMEOUT_S, 'Time Limit', TIMEOUT_RANGE_S);
+	if (!timeout.ok) return timeout;
+	const interval = readNumber(options.pollInterval ?? 0, 'Poll Interval', POLL_INTERVAL_RANGE_S);
+	if (!interval.ok) return interval;
 	return succeed({
 		timeoutMs: timeout.value * 1_000,
 		pollIntervalMs: interval.value * 1_000,

@@ -1,8 +1,8 @@
-import { systemClock, type Clock } from '../clock';
+import { systemClock } from '../clock';
 import { succeed, type Result } from '../result';
 import { listAgents } from './endpoints';
-import { failWith } from './explainAnswer';
-import { sendWithRetry } from './sendWithRetry';
+import { read, type ReadPatience } from './read';
+import { EDITOR_PATIENCE_MS } from './retryPolicy';
 import type { Service } from './service';
 import { shareByKey } from './shared';
 import type { Agent } from './types';
@@ -12,13 +12,6 @@ export const LARGEST_PAGE = 100;
 
 /** For how long a list that was read is used again, in ms. */
 const KEPT_MS = 60_000;
-
-interface Patience {
-	clock: Clock;
-	/** For how long each page's request may be repeated. */
-	patienceMs: number;
-	signal?: AbortSignal;
-}
 
 /**
  * The organization's agents, as far as they have been read.
@@ -41,7 +34,7 @@ class AgentList {
 	async read(
 		service: Service,
 		limit: number,
-		patience: Patience,
+		patience: ReadPatience,
 		isEnough: (agent: Agent) => boolean = () => false,
 	): Promise<Result<Agent[]>> {
 		const before = this.reading;
@@ -57,14 +50,11 @@ class AgentList {
 		return await result;
 	}
 
-	private async readPage(service: Service, limit: number, { patienceMs, ...patience }: Patience) {
+	private async readPage(service: Service, limit: number, patience: ReadPatience) {
 		const request = listAgents(Math.min(limit - this.agents.size, LARGEST_PAGE), this.next);
-		const deadline = patience.clock.now() + patienceMs;
-		const answer = await sendWithRetry(service, request, 'read', { ...patience, deadline });
-		if (answer.kind !== 'ok' || !answer.body) {
-			return failWith(answer, { baseUrl: service.baseUrl });
-		}
-		const { agents, pagination } = answer.body;
+		const page = await read(service, request, {}, patience);
+		if (!page.ok) return page;
+		const { agents, pagination } = page.value;
 		const known = this.agents.size;
 		for (const agent of agents) {
 			const key = agent.id ?? JSON.stringify(agent);
@@ -80,11 +70,13 @@ class AgentList {
 
 /**
  * Reads agents, of which `limit` are given at most (Infinity for all), after the first `offset`.
+ *
+ * @param patience with each page
  */
 export async function readAgents(
 	service: Service,
 	{ limit, offset }: { limit: number; offset: number },
-	patience: Patience,
+	patience: ReadPatience,
 ): Promise<Result<Agent[]>> {
 	const agents = await new AgentList(offset).read(service, limit, patience);
 	return agents.ok ? succeed(agents.value.slice(0, limit)) : agents;
@@ -106,11 +98,11 @@ export async function readKeptAgents(
 	service: Service,
 	question: string,
 	limit: number,
-	patience: Patience,
 	isEnough?: (agent: Agent) => boolean,
+	patience: ReadPatience = { patienceMs: EDITOR_PATIENCE_MS },
 ): Promise<Result<Agent[]>> {
 	const kept = lists(service.key);
-	const now = patience.clock.now();
+	const now = (patience.clock ?? systemClock).now();
 	if (kept.questions.has(question) || now - kept.beganAt > KEPT_MS) {
 		Object.assign(kept, { list: new AgentList(0), beganAt: now, questions: new Set() });
 	}

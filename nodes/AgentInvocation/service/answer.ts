@@ -40,12 +40,7 @@ export function readResponse<T>(
 	const serviceError = readServiceError(json?.value);
 	const requestId = serviceError?.requestId ?? header(response, 'x-request-id');
 	const retryAfter = header(response, 'retry-after');
-	const facts = {
-		status,
-		...(serviceError && { serviceError }),
-		...(requestId !== undefined && { requestId }),
-		...(retryAfter !== undefined && { retryAfter }),
-	};
+	const facts = { status, serviceError, requestId, retryAfter };
 	if (status >= 200 && status < 300) {
 		if (json && hasShape(json.value)) return { kind: 'ok', ...facts, body: json.value };
 		return { kind: 'foreign', ...facts };

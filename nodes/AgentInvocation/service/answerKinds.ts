@@ -1,3 +1,5 @@
+import type { Failure } from '../result';
+
 /** What a request is for decides which answers are worth another attempt. */
 export type Purpose = 'read' | 'create' | 'createRetryingServerErrors' | 'firstPoll' | 'poll';
 
@@ -14,18 +16,17 @@ export interface Subject {
 	baseUrl: string;
 }
 
-/** What is said about an answer, in plain text. */
-export interface Explanation {
-	message: string;
-	description: string;
-}
+/** What is said about an answer. */
+type Explanation = Pick<Failure, 'message' | 'description'>;
+
+export type Says = Explanation | ((subject: Subject) => Explanation);
 
 interface Row {
 	/** Whether a run may exist after this answer to a create. */
 	mayHaveStarted: boolean;
 	/** The purposes for which the request is sent again; for all others the answer is final. */
 	retried: Partial<Record<Purpose, Patience>>;
-	says: Explanation | ((subject: Subject) => Explanation);
+	says: Says;
 }
 
 const TRY_AGAIN = 'Try again in a moment.';

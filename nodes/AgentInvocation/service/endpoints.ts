@@ -33,14 +33,24 @@ export function createRun(
 	agentId: number,
 	bindings: ParameterBinding[],
 ): ServiceRequest<{ run_id: string | number }> {
-	return { ...runCreation(agentId, bindings), startsRun: true, hasShape: isCreatedRun };
+	return {
+		method: 'POST',
+		path: `/agents/${agentId}/runs`,
+		// null and not left out: the body is required, and n8n drops an empty object.
+		body: {
+			parameter_bindings: bindings.length > 0 ? bindings.map((binding) => ({ ...binding })) : null,
+		},
+		startsRun: true,
+		hasShape: isCreatedRun,
+	};
 }
 
 /** With `dry_run` nothing is started, and the answer's shape is not documented. */
 export function dryRun(agentId: number, bindings: ParameterBinding[]): ServiceRequest<unknown> {
 	return {
-		...runCreation(agentId, bindings),
+		...createRun(agentId, bindings),
 		query: { dry_run: true },
+		startsRun: false,
 		hasShape: (body: unknown): body is unknown => body !== undefined,
 	};
 }
@@ -51,16 +61,5 @@ export function getRun(agentId: number, runId: string): ServiceRequest<Run> {
 		method: 'GET',
 		path: `/agents/${agentId}/runs/${encodeURIComponent(runId)}`,
 		hasShape: isRun,
-	};
-}
-
-function runCreation(agentId: number, bindings: ParameterBinding[]) {
-	return {
-		method: 'POST' as const,
-		path: `/agents/${agentId}/runs`,
-		// null and not left out: the body is required, and n8n drops an empty object.
-		body: {
-			parameter_bindings: bindings.length > 0 ? bindings.map((binding) => ({ ...binding })) : null,
-		},
 	};
 }

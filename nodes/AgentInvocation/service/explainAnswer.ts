@@ -1,23 +1,23 @@
 import { fail, sentences, type Failed, type Failure } from '../result';
 import type { Answer } from './answer';
-import { answerKinds, type Explanation, type Subject } from './answerKinds';
+import { answerKinds, type Says, type Subject } from './answerKinds';
 
 const named = (what: string, id?: number | string) => (id === undefined ? what : `${what} ${id}`);
 const agentOf = ({ agentId }: Subject) =>
 	agentId === undefined ? 'the agent' : `agent ${agentId}`;
 
 // The error codes that `sandbox/openapi.yaml` lists.
-const BY_CODE: Record<string, (subject: Subject) => Explanation> = {
-	missing_api_key: () => ({
+const BY_CODE: Record<string, Says> = {
+	missing_api_key: {
 		message: 'The service received no API key',
 		description:
 			"Open this node's credential and enter your organization's API key in 'API Key'. If a proxy stands between n8n and the service, it must let the x-api-key header pass.",
-	}),
-	invalid_api_key: () => ({
+	},
+	invalid_api_key: {
 		message: 'The service does not accept the API key',
 		description:
 			"It is mistyped, or was revoked or regenerated. Ask an admin of your organization for the present key (in the service under Settings, API Key; it is shown once, when it is created) and enter it in this node's credential.",
-	}),
+	},
 	agent_not_found: (subject) => ({
 		message: `The service has no ${named('agent', subject.agentId)} for this organization`,
 		description:
@@ -38,35 +38,24 @@ const BY_CODE: Record<string, (subject: Subject) => Explanation> = {
 		description:
 			'A value must be one of the options that the parameter has at the service, letter by letter.',
 	}),
-	internal_error: () => ({
+	internal_error: {
 		message: 'The service could not process the request',
 		description: 'Try again in a moment. If it stays, contact support with the request ID.',
-	}),
+	},
 };
-
-/** Whether a run may exist after this answer to a create. */
-export function mayHaveStarted({ kind }: Answer): boolean {
-	return answerKinds[kind].mayHaveStarted;
-}
 
 /** Fails with what an answer other than `ok` means, in a user's words. */
 export function failWith(answer: Answer, subject: Subject): Failed {
 	return fail(explainAnswer(answer, subject));
 }
 
-function explanationOf({ kind, serviceError }: Answer, subject: Subject): Explanation {
-	const byCode =
-		serviceError && Object.hasOwn(BY_CODE, serviceError.code) && BY_CODE[serviceError.code];
-	if (byCode) return byCode(subject);
-	const { says } = answerKinds[kind];
-	return typeof says === 'function' ? says(subject) : says;
-}
-
 /** Says in a user's words what an answer other than `ok` means. */
 export function explainAnswer(answer: Answer, subject: Subject): Failure {
-	const { status, serviceError, requestId, reason } = answer;
-	const { message, description } = explanationOf(answer, subject);
-	const isInDoubt = subject.startsRun && mayHaveStarted(answer);
+	const { kind, status, serviceError, requestId, reason } = answer;
+	const code = serviceError?.code ?? '';
+	const says = (Object.hasOwn(BY_CODE, code) && BY_CODE[code]) || answerKinds[kind].says;
+	const { message, description } = typeof says === 'function' ? says(subject) : says;
+	const isInDoubt = subject.startsRun && answerKinds[kind].mayHaveStarted;
 
 	return {
 		// Of a failed item that the workflow goes on with, the message is all that is left.
@@ -86,7 +75,7 @@ export function explainAnswer(answer: Answer, subject: Subject): Failure {
 			references(answer),
 		),
 		details: {
-			...(serviceError?.code && { code: serviceError.code }),
+			...(code && { code }),
 			...(status !== undefined && { http_status: status }),
 			...(requestId !== undefined && { request_id: requestId }),
 			...(subject.agentId !== undefined && { agent_id: subject.agentId }),

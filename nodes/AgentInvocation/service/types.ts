@@ -46,9 +46,7 @@ export interface ServiceError {
 	requestId?: string;
 }
 
-type JsonObject = Record<string, unknown>;
-
-export function isJsonObject(value: unknown): value is JsonObject {
+export function isJsonObject(value: unknown): value is Record<string, unknown> {
 	return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
@@ -83,19 +81,6 @@ export function readServiceError(body: unknown): ServiceError | undefined {
 	return {
 		code: typeof code === 'string' ? code : '',
 		message: typeof message === 'string' ? message : '',
-		...(typeof requestId === 'string' && { requestId }),
+		requestId: typeof requestId === 'string' ? requestId : undefined,
 	};
-}
-
-const FINISHED = ['succeeded', 'failed', 'cancelled'];
-const UNFINISHED = ['pending', 'running'];
-
-/**
- * Whether a run has come to its end. A status that the interface document does not know is
- * unfinished for as long as `completed_at` is not set.
- */
-export function isFinished(run: Run): boolean {
-	if (FINISHED.includes(run.status)) return true;
-	if (UNFINISHED.includes(run.status)) return false;
-	return typeof run.completed_at === 'string';
 }

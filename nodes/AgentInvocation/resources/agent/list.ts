@@ -1,20 +1,11 @@
-import type {
-	EngineResponse,
-	IDataObject,
-	IExecuteFunctions,
-	INodeProperties,
-	NodeOutput,
-} from 'n8n-workflow';
+import type { IDataObject, INodeProperties } from 'n8n-workflow';
 
-import { systemClock as clock } from '../../clock';
 import { readNumber } from '../../readNumber';
 import { succeed } from '../../result';
 import { fixedAt } from '../../runs/concurrency';
 import { failed, type Step } from '../../runs/itemState';
 import { readAgents } from '../../service/agents';
-import { READ_PATIENCE_MS } from '../../service/retryPolicy';
-import type { ItemWork } from '../operation';
-import { processItems } from '../processItems';
+import type { ItemWork, Operation } from '../operation';
 
 const displayOptions = { show: { resource: ['agent'], operation: ['list'] } };
 
@@ -57,37 +48,24 @@ export const listFields: INodeProperties[] = [
 ];
 
 /** Lists the organization's agents, once for each input item: one output item an agent, as it came. */
-export async function list(
-	this: IExecuteFunctions,
-	response?: EngineResponse,
-): Promise<NodeOutput> {
-	return await processItems(this, response, {
-		concurrency: () => succeed(fixedAt(1)),
-		startsRuns: false,
-		begin: (itemIndex, work) => listForItem(this, itemIndex, work),
-	});
-}
+export const list: Operation = { concurrency: () => succeed(fixedAt(1)), begin };
 
-async function listForItem(
-	context: IExecuteFunctions,
-	itemIndex: number,
-	{ service, signal }: ItemWork,
-): Promise<Step> {
+async function begin({ context, itemIndex, service, signal }: ItemWork): Promise<Step> {
 	const limit = context.getNodeParameter('returnAll', itemIndex, false)
 		? succeed(Infinity)
 		: readNumber(context.getNodeParameter('limit', itemIndex, 50), 'Limit', {
-				min: 1,
+				minValue: 1,
 				whole: true,
 			});
 	if (!limit.ok) return failed(limit);
 	const options = context.getNodeParameter('options', itemIndex, {}) as IDataObject;
-	const offset = readNumber(options.offset ?? 0, 'Offset', { min: 0, whole: true });
+	const offset = readNumber(options.offset ?? 0, 'Offset', { minValue: 0, whole: true });
 	if (!offset.ok) return failed(offset);
 
 	const agents = await readAgents(
 		service,
 		{ limit: limit.value, offset: offset.value },
-		{ clock, patienceMs: READ_PATIENCE_MS, signal },
+		{ signal },
 	);
 	if (signal.aborted) return { is: 'stopped' };
 	if (!agents.ok) return failed(agents);

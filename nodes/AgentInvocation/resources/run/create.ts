@@ -1,56 +1,97 @@
-import type { EngineResponse, IDataObject, IExecuteFunctions, NodeOutput } from 'n8n-workflow';
+import type { IDataObject, IExecuteFunctions, INodeProperties } from 'n8n-workflow';
 
 import { systemClock as clock } from '../../clock';
 import { readNumber } from '../../readNumber';
 import { succeed, type Result } from '../../result';
 import { AUTOMATIC, fixedAt, type Concurrency } from '../../runs/concurrency';
 import { done, failed, type Step } from '../../runs/itemState';
-import { startRun } from '../../runs/startRun';
+import { readWaitOptions } from '../../runs/waitOptions';
 import { dryRun } from '../../service/endpoints';
-import { failWith } from '../../service/explainAnswer';
+import { read } from '../../service/read';
 import { READ_PATIENCE_MS } from '../../service/retryPolicy';
-import { sendWithRetry } from '../../service/sendWithRetry';
-import { isFinished, isJsonObject, type ParameterBinding } from '../../service/types';
+import { isJsonObject, type ParameterBinding } from '../../service/types';
+import { agentField } from '../agentField';
 import { readAgentId } from '../ids';
-import type { ItemWork } from '../operation';
-import { processItems } from '../processItems';
-import { LARGEST_CONCURRENCY } from './createFields';
-import { readItemOptions, waitFor, waitsOf } from './itemWait';
+import type { ItemWork, Operation } from '../operation';
+import { waitFor } from './itemWait';
+import { parameterFields } from './parameterFields';
 import { readBindings } from './parameters';
+import { startRun } from './startRun';
+import { waitOptionFields, whileWaiting } from './waitOptionFields';
+
+/** How many items may have begun and not ended, where the user says. */
+const CONCURRENCY_RANGE = { minValue: 0, maxValue: 1_000 };
+
+const displayOptions = { show: { resource: ['run'], operation: ['create'] } };
+
+export const createFields: INodeProperties[] = [
+	{ ...agentField, displayOptions },
+	...parameterFields,
+	{
+		displayName: 'Dry Run',
+		name: 'dryRun',
+		type: 'boolean',
+		default: false,
+		description: 'Whether to get the compiled prompt and parameters without running the agent',
+		displayOptions,
+	},
+	{
+		displayName: 'Wait for Completion',
+		name: 'waitForCompletion',
+		type: 'boolean',
+		default: true,
+		description: 'Whether to wait until the run has finished and output its result',
+		displayOptions: { show: { ...displayOptions.show, dryRun: [false] } },
+	},
+	{
+		displayName: 'Options',
+		name: 'options',
+		type: 'collection',
+		placeholder: 'Add option',
+		default: {},
+		options: [
+			...waitOptionFields.map((field) => ({ ...field, ...whileWaiting })),
+			{
+				displayName: 'Max Concurrency',
+				name: 'maxConcurrency',
+				type: 'number',
+				typeOptions: CONCURRENCY_RANGE,
+				default: 0,
+				description:
+					'How many input items are worked on at a time. 0 is automatic: of many items, ten begin; once one run has succeeded, or all have gone on for 5 seconds, the others begin as fast as the service takes them.',
+			},
+			{
+				displayName: 'Retry Create on Server Error',
+				name: 'retryCreateOnServerError',
+				type: 'boolean',
+				default: false,
+				description:
+					'Whether to send a create again after the service answered with a status of 500 or more. The first one may have started a run all the same, so a run can then be started twice.',
+			},
+		],
+		displayOptions,
+	},
+];
 
 /** Starts a run for each input item and, unless told otherwise, waits for it. */
-export async function create(
-	this: IExecuteFunctions,
-	response?: EngineResponse,
-): Promise<NodeOutput> {
-	const begin = (itemIndex: number, work: ItemWork) => beginItem(this, itemIndex, work);
-	return await processItems(this, response, {
-		concurrency: () => readConcurrency(this),
-		startsRuns: true,
-		begin,
-		waits: waitsOf(this, begin),
-	});
-}
+export const create: Operation = { concurrency, runs: 'starts', begin };
 
-function readConcurrency(context: IExecuteFunctions): Result<Concurrency> {
+function concurrency(context: IExecuteFunctions): Result<Concurrency> {
 	const { maxConcurrency = 0 } = context.getNodeParameter('options', 0, {}) as IDataObject;
-	const range = { min: 0, max: LARGEST_CONCURRENCY, whole: true };
+	const range = { ...CONCURRENCY_RANGE, whole: true };
 	const count = readNumber(maxConcurrency, 'Max Concurrency', range);
 	if (!count.ok) return count;
 	return succeed(count.value === 0 ? AUTOMATIC : fixedAt(count.value));
 }
 
-async function beginItem(
-	context: IExecuteFunctions,
-	itemIndex: number,
-	work: ItemWork,
-): Promise<Step> {
+async function begin(work: ItemWork): Promise<Step> {
+	const { context, itemIndex } = work;
 	const given = context.getNodeParameter('agentId', itemIndex, '', { extractValue: true });
 	const agent = readAgentId(given);
 	if (!agent.ok) return failed(agent);
 	const bindings = readBindings(context, itemIndex);
 	if (!bindings.ok) return failed(bindings);
-	const options = readItemOptions(context, itemIndex);
+	const options = readWaitOptions(context, itemIndex);
 	if (!options.ok) return failed(options);
 	if (context.getNodeParameter('dryRun', itemIndex, false)) {
 		return await compileOnly(agent.value, bindings.value, work);
@@ -58,22 +99,13 @@ async function beginItem(
 	const waits = context.getNodeParameter('waitForCompletion', itemIndex, true) === true;
 	const retryOnServerError =
 		context.getNodeParameter('options.retryCreateOnServerError', itemIndex, false) === true;
-	const started = await startRun(
-		{ itemIndex, agentId: agent.value, bindings: bindings.value, retryOnServerError },
-		work.memory,
-		work.service,
-		{
-			clock,
-			deadline: clock.now() + (waits ? options.value.timeoutMs || Infinity : READ_PATIENCE_MS),
-			signal: work.signal,
-		},
-	);
+	const patienceMs = waits ? options.value.timeoutMs || Infinity : READ_PATIENCE_MS;
+	const deadline = clock.now() + patienceMs;
+	const started = await startRun(work, agent.value, bindings.value, retryOnServerError, deadline);
 	if (started.is !== 'started') return started;
 	const { run, lastSeen, isEarlier } = started;
 	if (!waits) return done({ agent_id: run.agentId, ...lastSeen } as IDataObject);
-	// A create may answer with a finished run, but not with its output.
-	const isDueNow = isEarlier || isFinished(lastSeen);
-	return waitFor(run, options.value, work, { lastSeen, isEarlier, isDueNow });
+	return waitFor(run, options.value, work, lastSeen, isEarlier);
 }
 
 /** Gives exactly what the service answered; what is no object goes under `result`. */
@@ -82,13 +114,9 @@ async function compileOnly(
 	bindings: ParameterBinding[],
 	{ service, signal }: ItemWork,
 ): Promise<Step> {
-	const answer = await sendWithRetry(service, dryRun(agentId, bindings), 'read', {
-		clock,
-		deadline: clock.now() + READ_PATIENCE_MS,
-		signal,
-	});
+	const compiled = await read(service, dryRun(agentId, bindings), { agentId }, { signal });
 	if (signal.aborted) return { is: 'stopped' };
-	const { kind, body } = answer;
-	if (kind !== 'ok') return failed(failWith(answer, { agentId, baseUrl: service.baseUrl }));
-	return done((isJsonObject(body) ? body : { result: body }) as IDataObject);
+	if (!compiled.ok) return failed(compiled);
+	const { value } = compiled;
+	return done((isJsonObject(value) ? value : { result: value }) as IDataObject);
 }

@@ -1,19 +1,17 @@
-import type { EngineResponse, IExecuteFunctions, INodeProperties, NodeOutput } from 'n8n-workflow';
+import type { INodeProperties } from 'n8n-workflow';
 
 import { systemClock as clock } from '../../clock';
 import { succeed } from '../../result';
 import { fixedAt } from '../../runs/concurrency';
 import { failed, type Step } from '../../runs/itemState';
-import { resultOf } from '../../runs/runResult';
+import { resultOf } from '../../runs/runOutput';
+import { readWaitOptions } from '../../runs/waitOptions';
 import { getRun } from '../../service/endpoints';
-import { failWith } from '../../service/explainAnswer';
-import { READ_PATIENCE_MS } from '../../service/retryPolicy';
-import { sendWithRetry } from '../../service/sendWithRetry';
+import { read } from '../../service/read';
 import { agentField } from '../agentField';
 import { readAgentId, readRunId } from '../ids';
-import type { ItemWork } from '../operation';
-import { processItems } from '../processItems';
-import { readItemOptions, waitFor, waitsOf } from './itemWait';
+import type { ItemWork, Operation } from '../operation';
+import { waitFor } from './itemWait';
 import { waitOptionFields } from './waitOptionFields';
 
 const CONCURRENCY = 10;
@@ -54,46 +52,35 @@ export const getFields: INodeProperties[] = [
 ];
 
 /** Gets the run of each input item as it is now, or as it is once it has finished. */
-export async function get(this: IExecuteFunctions, response?: EngineResponse): Promise<NodeOutput> {
-	const waits = () => this.getNodeParameter('waitForCompletion', 0, false) === true;
-	return await processItems(this, response, {
-		concurrency: () => succeed(fixedAt(waits() ? CONCURRENT_WAITS : CONCURRENCY)),
-		startsRuns: false,
-		begin: (itemIndex, work) => beginItem(this, itemIndex, work),
-		waits: waitsOf(this),
-	});
-}
+export const get: Operation = {
+	concurrency(context) {
+		const waits = context.getNodeParameter('waitForCompletion', 0, false) === true;
+		return succeed(fixedAt(waits ? CONCURRENT_WAITS : CONCURRENCY));
+	},
+	runs: 'gets',
+	begin,
+};
 
-async function beginItem(
-	context: IExecuteFunctions,
-	itemIndex: number,
-	work: ItemWork,
-): Promise<Step> {
+async function begin(work: ItemWork): Promise<Step> {
+	const { context, itemIndex, service, memory, signal } = work;
 	const given = context.getNodeParameter('agentId', itemIndex, '', { extractValue: true });
 	const agent = readAgentId(given);
 	if (!agent.ok) return failed(agent);
 	const id = readRunId(context.getNodeParameter('runId', itemIndex, ''));
 	if (!id.ok) return failed(id);
-	const options = readItemOptions(context, itemIndex);
+	const options = readWaitOptions(context, itemIndex);
 	if (!options.ok) return failed(options);
 
-	const { service, memory, signal } = work;
-	const run = { agentId: agent.value, runId: id.value, startedOn: clock.date() };
+	const agentId = agent.value;
+	const runId = id.value;
 	if (context.getNodeParameter('waitForCompletion', itemIndex, false) === true) {
 		memory.stored.baseUrl = service.baseUrl;
+		const run = { agentId, runId, startedOn: clock.date() };
 		memory.note(itemIndex, { is: 'started', fingerprint: '', run });
-		return waitFor(run, options.value, work, { isDueNow: true });
+		return waitFor(run, options.value, work);
 	}
 
-	const answer = await sendWithRetry(service, getRun(run.agentId, run.runId), 'read', {
-		clock,
-		deadline: clock.now() + READ_PATIENCE_MS,
-		signal,
-	});
+	const found = await read(service, getRun(agentId, runId), { agentId, runId }, { signal });
 	if (signal.aborted) return { is: 'stopped' };
-	if (answer.kind !== 'ok' || !answer.body) {
-		const subject = { agentId: run.agentId, runId: run.runId, baseUrl: service.baseUrl };
-		return failed(failWith(answer, subject));
-	}
-	return resultOf(answer.body, run, options.value);
+	return found.ok ? resultOf(found.value, { agentId, runId }, options.value) : failed(found);
 }

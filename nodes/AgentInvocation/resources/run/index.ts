@@ -1,7 +1,6 @@
 import type { INodeProperties } from 'n8n-workflow';
 
-import { create } from './create';
-import { createFields } from './createFields';
+import { create, createFields } from './create';
 import { get, getFields } from './get';
 
 export const runOperations = { create, get };

@@ -1,95 +1,78 @@
-import type { IDataObject, IExecuteFunctions } from 'n8n-workflow';
-
 import { systemClock as clock } from '../../clock';
 import type { Parking } from '../../parking/parking';
-import type { Result } from '../../result';
-import type { KnownRun } from '../../runs/itemMemory';
+import type { ItemMemory, KnownRun } from '../../runs/itemMemory';
 import { failed, type Step, type Wait } from '../../runs/itemState';
 import { delayBeforeNextPoll, SHORTEST_STORED_DELAY_MS } from '../../runs/schedule';
 import { beginWait, pollRun } from '../../runs/waitForRun';
 import { readWaitOptions, type WaitOptions } from '../../runs/waitOptions';
+import { isFinished } from '../../service/runStatus';
 import type { Run } from '../../service/types';
-import type { ItemWork, StartedItem, Waits } from '../operation';
+import type { ItemWork, Operation } from '../operation';
 
 /** How long a wait goes on in memory at the least before it is stored, with the automatic interval, in ms. */
 const STAYS_IN_MEMORY_MS = 5 * SHORTEST_STORED_DELAY_MS;
 
-/** Reads an item's options. */
-export function readItemOptions(
-	context: IExecuteFunctions,
-	itemIndex: number,
-): Result<WaitOptions> {
-	return readWaitOptions(context.getNodeParameter('options', itemIndex, {}) as IDataObject);
-}
-
-interface BeginningOfWait {
-	/** What the service has answered about the run; absent when it was not asked yet. */
-	lastSeen?: Run;
-	/** Whether the run may have finished already. */
-	isDueNow?: boolean;
-	/** Whether an earlier attempt of the node has started the run. */
-	isEarlier?: boolean;
-}
-
-/** Begins to wait for an item's run. */
+/**
+ * Begins to wait for an item's run. One that may have finished already is due at once.
+ *
+ * @param lastSeen what the service has answered about the run; absent when it was not asked yet
+ * @param isEarlier whether an earlier attempt of the node has started the run
+ */
 export function waitFor(
 	run: KnownRun,
 	options: WaitOptions,
 	{ service, parking }: ItemWork,
-	{ lastSeen, isDueNow = false, isEarlier = false }: BeginningOfWait = {},
+	lastSeen?: Run,
+	isEarlier = false,
 ): Step {
-	const wait = { ...waitOf(run, options, parking, 0), isEarlier, ...(lastSeen && { lastSeen }) };
+	const wait = { ...waitOf(run, options, parking, 0), lastSeen, isEarlier };
+	// A create may answer with a finished run, but not with its output.
+	const isDueNow = !lastSeen || isEarlier || isFinished(lastSeen);
 	return { is: 'waiting', wait: beginWait(wait, service.baseUrl, clock, isDueNow) };
 }
 
-/**
- * How an operation waits.
- *
- * @param beginAnew begins an item whose earlier run has failed, was cancelled or is gone
- */
-export function waitsOf(
-	context: IExecuteFunctions,
-	beginAnew?: (itemIndex: number, work: ItemWork) => Promise<Step>,
-): Waits {
-	return {
-		resume: (itemIndex, item, work) => {
-			const options = readItemOptions(context, itemIndex);
-			if (!options.ok) return failed(options);
-			return { is: 'waiting', wait: resumedWait(item, options.value, work) };
-		},
-		async poll(itemIndex, wait, work) {
-			const { service, signal, memory } = work;
-			const step = await pollRun(service, wait, { clock, signal });
-			hintAtInterval(wait, work.parking);
-			if (!beginAnew || !wait.isEarlier || step.is !== 'failed') return step;
-			const isGone = step.failure.details.code === 'run_not_found';
-			if (!isGone && !step.runEnded) return step;
-			memory.forget(itemIndex);
-			return await beginAnew(itemIndex, work);
-		},
-	};
+/** Polls an item's run. An earlier attempt's that has failed, was cancelled or is gone is started anew. */
+export async function pollItem(
+	wait: Wait,
+	work: ItemWork,
+	{ runs, begin }: Operation,
+): Promise<Step> {
+	const { itemIndex, service, signal, memory, parking } = work;
+	const step = await pollRun(service, wait, { clock, signal });
+	hintAtInterval(wait, parking);
+	if (runs !== 'starts' || !wait.isEarlier || step.is !== 'failed') return step;
+	const isGone = step.failure.details.code === 'run_not_found';
+	if (!isGone && !step.runEnded) return step;
+	memory.forget(itemIndex);
+	return await begin(work);
 }
 
-/** A wait as it was before the rest. A clock that was changed meanwhile makes it late by one delay at most. */
-function resumedWait(
-	{ run, wait: stored }: StartedItem,
-	options: WaitOptions,
-	{ parking }: ItemWork,
-): Wait {
+/**
+ * Goes on with an item's wait after a rest. A clock that was changed meanwhile makes it late by one delay at
+ * most.
+ */
+export function resumeWait(
+	{ run, wait }: ItemMemory & { is: 'started' },
+	{ context, itemIndex, parking }: ItemWork,
+): Step {
+	const options = readWaitOptions(context, itemIndex);
+	if (!options.ok) return failed(options);
 	const date = clock.date();
-	const { dueOn = date, status, troubles = 0, isEarlier = false, isLong = false } = stored ?? {};
+	const unseen = { dueOn: date, troubles: 0, isEarlier: false, isLong: false };
+	const { dueOn, status, ...stored } = { ...unseen, ...wait };
 	const waitedMs = Math.max(date - run.startedOn, 0);
-	const { pollIntervalMs } = options;
+	const { pollIntervalMs } = options.value;
 	const leastMs = SHORTEST_STORED_DELAY_MS;
 	const delay = delayBeforeNextPoll({ waitedMs, pollIntervalMs, leastMs });
 	const left = Math.min(Math.max(dueOn - date, 0), delay);
 	return {
-		...waitOf(run, options, parking, waitedMs),
-		...(status !== undefined && { lastSeen: { run_id: run.runId, status } }),
-		troubles,
-		isEarlier,
-		isLong,
-		dueAt: Math.max(clock.now() + left, parking.pollsFrom),
+		is: 'waiting',
+		wait: {
+			...waitOf(run, options.value, parking, waitedMs),
+			lastSeen: status === undefined ? undefined : { run_id: run.runId, status },
+			...stored,
+			dueAt: Math.max(clock.now() + left, parking.pollsFrom),
+		},
 	};
 }
 

@@ -1,6 +1,6 @@
 import type { IExecuteFunctions, ResourceMapperValue } from 'n8n-workflow';
 
-import { asError, fail, succeed, type Result } from '../../result';
+import { asError, fail, sentences, succeed, type Failed, type Result } from '../../result';
 import { isJsonObject, type ParameterBinding } from '../../service/types';
 
 /** A parameter as the user gave it. */
@@ -47,13 +47,9 @@ function readFields(context: IExecuteFunctions, itemIndex: number): Result<Given
 				"'Agent' is an expression. Execute the previous nodes and refresh the parameters, or set 'Specify Parameters' to 'Using Name-Value Pairs' or 'Using JSON'.",
 		});
 	}
-	const values = isMapped
-		? pick(
-				context.getInputData()[itemIndex]?.json ?? {},
-				schema.map((field) => field.id),
-			)
-		: (fields.value ?? {});
-
+	const json = context.getInputData()[itemIndex]?.json ?? {};
+	const mapped = schema.map(({ id }) => [id, json[id]] as const);
+	const values = isMapped ? Object.fromEntries(mapped) : (fields.value ?? {});
 	const missing = schema.find((field) => field.required && isEmpty(values[field.id]));
 	if (missing) {
 		return fail({
@@ -72,12 +68,6 @@ function isAgentExpression(context: IExecuteFunctions): boolean {
 	return typeof value === 'string' && value.startsWith('=');
 }
 
-function pick(source: Record<string, unknown>, names: string[]): Record<string, unknown> {
-	return Object.fromEntries(
-		names.filter((name) => name in source).map((name) => [name, source[name]]),
-	);
-}
-
 function readPairs(pairs: unknown): Result<Given[]> {
 	if (!Array.isArray(pairs)) return succeed([]);
 	const given = pairs
@@ -92,8 +82,11 @@ function readPairs(pairs: unknown): Result<Given[]> {
 	return succeed(given.filter(({ name }) => name !== ''));
 }
 
-const JSON_FORMS =
-	'Enter an object, such as { "region": "north" }, or an array, such as [{ "name": "region", "value": "north" }]. For no parameters, enter {}.';
+function refuseJson(message: string, reason?: string): Failed {
+	const forms =
+		'Enter an object, such as { "region": "north" }, or an array, such as [{ "name": "region", "value": "north" }]. For no parameters, enter {}.';
+	return fail({ message, description: sentences(forms, reason) });
+}
 
 function readJson(source: unknown): Result<Given[]> {
 	const parsed = typeof source === 'string' ? parseJson(source) : succeed(source);
@@ -102,41 +95,31 @@ function readJson(source: unknown): Result<Given[]> {
 
 	if (isJsonObject(json)) {
 		const repeated = typeof source === 'string' ? repeatedName(namesIn(source)) : undefined;
-		if (repeated !== undefined && Object.values(json).every(isScalar))
-			return refuseRepeated(repeated);
+		const isFlat = Object.values(json).every(isScalar);
+		if (repeated !== undefined && isFlat) return refuseRepeated(repeated);
 		return succeed(Object.entries(json).map(([name, value]) => ({ name, value })));
 	}
 	if (!Array.isArray(json)) {
-		return fail({
-			message: "'Parameters (JSON)' is neither an object nor an array",
-			description: JSON_FORMS,
-		});
+		return refuseJson("'Parameters (JSON)' is neither an object nor an array");
 	}
-	const given: Given[] = [];
-	for (const [index, entry] of json.entries()) {
-		const isPair = isJsonObject(entry) && typeof entry.name === 'string' && 'value' in entry;
-		if (!isPair || entry.name === '') {
-			return fail({
-				message: `Entry ${index} of 'Parameters (JSON)' has no name and value`,
-				description: JSON_FORMS,
-			});
-		}
-		given.push({ name: String(entry.name), value: entry.value });
-	}
-	return succeed(given);
+	const wrong = json.findIndex((entry) => !isGiven(entry));
+	if (wrong < 0) return succeed(json.filter(isGiven));
+	return refuseJson(`Entry ${wrong} of 'Parameters (JSON)' has no name and value`);
+}
+
+function isGiven(entry: unknown): entry is Given {
+	return (
+		isJsonObject(entry) && typeof entry.name === 'string' && entry.name !== '' && 'value' in entry
+	);
 }
 
 function parseJson(source: string): Result<unknown> {
-	if (source.trim() === '') {
-		return fail({ message: "'Parameters (JSON)' is empty", description: JSON_FORMS });
-	}
+	if (source.trim() === '') return refuseJson("'Parameters (JSON)' is empty");
 	try {
 		return succeed(JSON.parse(source));
 	} catch (thrown) {
-		return fail({
-			message: "'Parameters (JSON)' is not valid JSON",
-			description: `${JSON_FORMS} The JSON reader says: ${asError(thrown).message}`,
-		});
+		const reason = `The JSON reader says: ${asError(thrown).message}`;
+		return refuseJson("'Parameters (JSON)' is not valid JSON", reason);
 	}
 }
 
@@ -170,7 +153,7 @@ function repeatedName(names: string[]): string | undefined {
 	return names.find((name, index) => names.indexOf(name) !== index);
 }
 
-function refuseRepeated(name: string): Result<never> {
+function refuseRepeated(name: string): Failed {
 	return fail({
 		message: `Parameter '${name}' is given more than once`,
 		description: 'Keep one value for each parameter.',

@@ -1,10 +1,6 @@
 import type { INodeProperties } from 'n8n-workflow';
 
-import {
-	DEFAULT_TIMEOUT_S,
-	LONGEST_POLL_INTERVAL_S,
-	LONGEST_TIMEOUT_S,
-} from '../../runs/waitOptions';
+import { DEFAULT_TIMEOUT_S, POLL_INTERVAL_RANGE_S, TIMEOUT_RANGE_S } from '../../runs/waitOptions';
 
 export const whileWaiting = { displayOptions: { show: { '/waitForCompletion': [true] } } };
 
@@ -65,7 +61,7 @@ export const waitOptionFields: INodeProperties[] = [
 		displayName: 'Poll Interval',
 		name: 'pollInterval',
 		type: 'number',
-		typeOptions: { minValue: 0, maxValue: LONGEST_POLL_INTERVAL_S },
+		typeOptions: POLL_INTERVAL_RANGE_S,
 		default: 0,
 		description:
 			"Seconds between two polls of a run. 0 is automatic: soon at first, then after a fifth of the time waited, so that a run's end is seen at most 20% late.",
@@ -75,7 +71,7 @@ export const waitOptionFields: INodeProperties[] = [
 		displayName: 'Time Limit',
 		name: 'timeout',
 		type: 'number',
-		typeOptions: { minValue: 0, maxValue: LONGEST_TIMEOUT_S },
+		typeOptions: TIMEOUT_RANGE_S,
 		default: DEFAULT_TIMEOUT_S,
 		description: 'Seconds to wait for a run. 0 is no limit.',
 		...whileWaiting,

@@ -1,8 +1,8 @@
-import { NodeOperationError, type IExecuteFunctions, type INodeExecutionData } from 'n8n-workflow';
+import type { IExecuteFunctions, INodeExecutionData } from 'n8n-workflow';
 
 import type { Failure } from '../result';
 import { hostMajorVersion, isTool } from '../host';
-import { toNodeError, type StartedRun } from './nodeError';
+import { toNodeError } from './nodeError';
 
 /**
  * The output item of an item that failed while the node continues.
@@ -28,25 +28,4 @@ export async function toErrorItem(
 		item.error = toNodeError(context, failure, itemIndex);
 	}
 	return item;
-}
-
-/**
- * The error of a node whose execution was cancelled. n8n shows an execution as canceled, not as failed,
- * when the message of its error says so.
- *
- * @param runs that the node has started
- * @param failures of items that have failed already
- */
-export function cancelledError(
-	context: IExecuteFunctions,
-	runs: StartedRun[],
-	failures: Failure[],
-): Error {
-	if (runs.length === 0 && failures.length === 0) {
-		return new NodeOperationError(context.getNode(), 'The execution was canceled');
-	}
-	const said = failures.map(({ message, description }) => `${message}. ${description}`);
-	const message = 'The execution was canceled. Its runs go on at the service.';
-	const failure = { message, description: said.join(' '), details: {} };
-	return toNodeError(context, failure, undefined, runs);
 }

@@ -1,24 +1,18 @@
-import { fail } from '../result';
-import { createRun } from '../service/endpoints';
-import { failWith, mayHaveStarted } from '../service/explainAnswer';
-import { sendWithRetry, type Patience } from '../service/sendWithRetry';
-import type { Service } from '../service/service';
-import { isFinished, isRun, isRunId, type ParameterBinding, type Run } from '../service/types';
-import { fingerprintOf, type KnownRun } from './itemMemory';
-import { failed, type Step } from './itemState';
-import type { RunMemory } from './runMemory';
+import { createHash } from 'node:crypto';
 
-/** What an item is to start, and how. */
-export interface Start {
-	itemIndex: number;
-	agentId: number;
-	bindings: ParameterBinding[];
-	/** Whether a create may be sent again after a 5xx. */
-	retryOnServerError: boolean;
-}
+import { systemClock as clock } from '../../clock';
+import type { KnownRun } from '../../runs/itemMemory';
+import { failed, type Step } from '../../runs/itemState';
+import { answerKinds } from '../../service/answerKinds';
+import { createRun } from '../../service/endpoints';
+import { failWith } from '../../service/explainAnswer';
+import { isFinished } from '../../service/runStatus';
+import { sendWithRetry } from '../../service/sendWithRetry';
+import { isRun, isRunId, type ParameterBinding, type Run } from '../../service/types';
+import type { ItemWork } from '../operation';
 
 /** An item's run. */
-export interface Started {
+interface Started {
 	is: 'started';
 	run: KnownRun;
 	/** What the service has answered about it. */
@@ -31,12 +25,16 @@ export interface Started {
  * Starts an item's run, once: where an earlier attempt of the node has started one for the same item,
  * agent and bindings, that one, or its result, is given in its place. Where it is in doubt whether one was
  * started, nothing is sent.
+ *
+ * @param retryOnServerError whether a create may be sent again after a 5xx
+ * @param deadline by the clock: until then it may be sent again
  */
 export async function startRun(
-	{ itemIndex, agentId, bindings, retryOnServerError }: Start,
-	memory: RunMemory,
-	service: Service,
-	patience: Patience,
+	{ itemIndex, service, memory, signal }: ItemWork,
+	agentId: number,
+	bindings: ParameterBinding[],
+	retryOnServerError: boolean,
+	deadline: number,
 ): Promise<Started | Step> {
 	const fingerprint = fingerprintOf(service.baseUrl, agentId, bindings);
 	const known = memory.recall(itemIndex, fingerprint);
@@ -57,10 +55,11 @@ export async function startRun(
 	memory.stored.baseUrl = service.baseUrl;
 	memory.note(itemIndex, { is: 'inDoubt', fingerprint });
 	const purpose = retryOnServerError ? 'createRetryingServerErrors' : 'create';
-	const answer = await sendWithRetry(service, createRun(agentId, bindings), purpose, patience);
+	const request = createRun(agentId, bindings);
+	const answer = await sendWithRetry(service, request, purpose, { clock, deadline, signal });
 	if (answer.kind === 'ok' && answer.body) {
 		const runId = String(answer.body.run_id);
-		const run = { agentId, runId, startedOn: patience.clock.date() };
+		const run = { agentId, runId, startedOn: clock.date() };
 		memory.note(itemIndex, { is: 'started', fingerprint, run });
 		if (!isRunId(runId)) return refuseRunId(run);
 		const lastSeen = { status: 'pending', ...answer.body, run_id: runId };
@@ -68,28 +67,34 @@ export async function startRun(
 	}
 	// With the option to repeat a create after a 5xx, the user takes such an answer for 'nothing started'.
 	const isTakenForNothing = retryOnServerError && answer.kind === 'serverError';
-	if (!mayHaveStarted(answer) || isTakenForNothing) memory.forget(itemIndex);
+	if (!answerKinds[answer.kind].mayHaveStarted || isTakenForNothing) memory.forget(itemIndex);
 	if (answer.kind === 'aborted') return { is: 'stopped' };
 	return failed(failWith(answer, { agentId, startsRun: true, baseUrl: service.baseUrl }));
 }
 
 function refuseInDoubt(agentId: number): Step {
-	return failed(
-		fail({
+	return failed({
+		failure: {
 			message: `An earlier attempt may have started a run of agent ${agentId} for this item, so this one starts none`,
 			description:
 				"The service did not answer clearly when the run was to be started, or n8n was ended while it was. Look at the service whether it is there, and fetch its result with 'Get a run'. To start one in any case, execute the workflow anew instead of retrying it.",
 			details: { agent_id: agentId },
-		}),
-	);
+		},
+	});
 }
 
 function refuseRunId({ agentId, runId }: KnownRun): Step {
-	return failed(
-		fail({
+	return failed({
+		failure: {
 			message: `The service has started a run whose ID cannot be used in an address: ${runId}`,
 			description: 'Its status can only be looked up at the service itself.',
 			details: { agent_id: agentId, run_id: runId },
-		}),
-	);
+		},
+	});
+}
+
+/** A short text that is the same for the same service, agent and bindings. */
+function fingerprintOf(baseUrl: string, agentId: number, bindings: ParameterBinding[]): string {
+	const text = JSON.stringify([baseUrl, agentId, bindings.map(({ name, value }) => [name, value])]);
+	return createHash('sha256').update(text).digest('base64').slice(0, 16);
 }

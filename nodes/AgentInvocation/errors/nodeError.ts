@@ -6,13 +6,9 @@ import {
 } from 'n8n-workflow';
 
 import { sentences, type Failure } from '../result';
+import type { StartedRun } from '../runs/itemMemory';
 
-/** A run that some item of the execution has started. */
-export interface StartedRun {
-	itemIndex: number;
-	agentId: number;
-	runId: string;
-}
+type Context = IExecuteFunctions | ILoadOptionsFunctions;
 
 // An error's text is read by a person; the whole list is in its context.
 const RUNS_NAMED = 50;
@@ -29,16 +25,15 @@ export function toNodeError(
 	itemIndex?: number,
 	otherRuns: StartedRun[] = [],
 ): NodeApiError | NodeOperationError {
-	const described = {
-		...failure,
-		description: sentences(failure.description, nameRuns(otherRuns)),
-	};
-	const isAnswered = failure.details.http_status !== undefined;
-	const error = isAnswered ? apiError(context, described) : operationError(context, described);
+	const { message, details, cause } = failure;
+	const error =
+		details.http_status === undefined
+			? new NodeOperationError(context.getNode(), cause ?? message, { message })
+			: apiError(context, failure);
 	if (itemIndex !== undefined) error.context.itemIndex = itemIndex;
-	if (Object.keys(failure.details).length > 0) error.context.details = { ...failure.details };
+	if (Object.keys(details).length > 0) error.context.details = { ...details };
 	if (otherRuns.length > 0) error.context.runs = otherRuns.map((run) => ({ ...run }));
-	return error;
+	return inOurWords(error, message, sentences(failure.description, nameRuns(otherRuns)));
 }
 
 /**
@@ -46,27 +41,33 @@ export function toNodeError(
  * descriptions of no other errors.
  */
 export function toEditorError(context: ILoadOptionsFunctions, failure: Failure): NodeApiError {
-	return apiError(context, failure);
+	return inOurWords(apiError(context, failure), failure.message, failure.description);
 }
 
-type Context = IExecuteFunctions | ILoadOptionsFunctions;
-
-function apiError(context: Context, failure: Failure): NodeApiError {
-	const { message, details } = failure;
-	const description = escapeHtml(failure.description);
-	const status = details.http_status === undefined ? {} : { httpCode: String(details.http_status) };
-	const error = new NodeApiError(context.getNode(), {}, { message, description, ...status });
-	return inOurWords(error, message, description);
+/**
+ * The error of a node whose execution was cancelled. n8n shows an execution as canceled, not as failed,
+ * when the message of its error says so.
+ *
+ * @param runs that the node has started
+ * @param failures of items that have failed already
+ */
+export function cancelledError(
+	context: IExecuteFunctions,
+	runs: StartedRun[],
+	failures: Failure[],
+): Error {
+	if (runs.length === 0 && failures.length === 0) {
+		return new NodeOperationError(context.getNode(), 'The execution was canceled');
+	}
+	const said = failures.map(({ message, description }) => `${message}. ${description}`);
+	const message = 'The execution was canceled. Its runs go on at the service.';
+	const failure = { message, description: said.join(' '), details: {} };
+	return toNodeError(context, failure, undefined, runs);
 }
 
-function operationError(context: Context, failure: Failure): NodeOperationError {
-	const { message, cause } = failure;
-	const description = escapeHtml(failure.description);
-	const error = new NodeOperationError(context.getNode(), cause ?? message, {
-		message,
-		description,
-	});
-	return inOurWords(error, message, description);
+function apiError(context: Context, { message, details }: Failure): NodeApiError {
+	const httpCode = details.http_status?.toString();
+	return new NodeApiError(context.getNode(), {}, { message, httpCode });
 }
 
 // n8n's classes put a text of their own in place of a message that holds the name of a system error
@@ -77,7 +78,7 @@ function inOurWords<E extends NodeApiError | NodeOperationError>(
 	description: string,
 ): E {
 	error.message = message;
-	error.description = description;
+	error.description = escapeHtml(description);
 	return error;
 }
 

@@ -1,7 +1,8 @@
 import type { IDataObject } from 'n8n-workflow';
 
 import { asError, sentences, type Failure } from '../result';
-import { isFinished, isJsonObject, type Run } from '../service/types';
+import { isFinished } from '../service/runStatus';
+import { isJsonObject, type Run } from '../service/types';
 import { done, type Step, type Wait } from './itemState';
 import type { WaitOptions } from './waitOptions';
 

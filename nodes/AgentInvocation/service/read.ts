@@ -1,0 +1,28 @@
+import { systemClock } from '../clock';
+import { succeed, type Result } from '../result';
+import type { Subject } from './answerKinds';
+import type { ServiceRequest } from './endpoints';
+import { failWith } from './explainAnswer';
+import { READ_PATIENCE_MS } from './retryPolicy';
+import { sendWithRetry, type Patience } from './sendWithRetry';
+import type { Service } from './service';
+
+/** How patient a reader is, whom no wait's time limit bounds. */
+export interface ReadPatience extends Partial<Pick<Patience, 'clock' | 'signal'>> {
+	/** For how long a request may be repeated; {@link READ_PATIENCE_MS} when absent. */
+	patienceMs?: number;
+}
+
+/** Sends a request that starts nothing, again where that may help, and gives the body of its answer. */
+export async function read<T>(
+	service: Service,
+	request: ServiceRequest<T>,
+	subject: Omit<Subject, 'baseUrl'>,
+	{ clock = systemClock, patienceMs = READ_PATIENCE_MS, signal }: ReadPatience,
+): Promise<Result<T>> {
+	const deadline = clock.now() + patienceMs;
+	const answer = await sendWithRetry(service, request, 'read', { clock, deadline, signal });
+	return answer.kind === 'ok' && answer.body !== undefined
+		? succeed(answer.body)
+		: failWith(answer, { ...subject, baseUrl: service.baseUrl });
+}
