@@ -12,8 +12,8 @@ import type { WaitOptions } from './waitOptions';
 /** How long after its creation a run that the service does not know yet is polled all the same, in ms. */
 export const NOT_FOUND_GRACE_MS = 10_000;
 
-/** For how long a poll waits while a rate limit holds up all requests, in ms; then it is put off. */
-const RATE_LIMIT_PATIENCE_MS = 10_000;
+/** The longest pause of all requests that a poll waits out, in ms; in a longer one it is put off. */
+const LONGEST_PAUSE_MS = 10_000;
 
 /** A run that is waited for. Times are those of the clock, in ms. */
 export interface Wait {
@@ -79,15 +79,15 @@ export async function pollRun(
 	{ clock, signal }: { clock: Clock; signal?: AbortSignal },
 ): Promise<Poll> {
 	const { agentId, runId, deadline } = wait;
-	const now = clock.now();
 	const request = {
 		...getRun(agentId, runId),
 		...(wait.isLong && wait.troubles === 0 && shortPoll()),
 	};
 	const answer = await sendOnce(service, request, {
 		clock,
-		deadline: Math.min(deadline, now + RATE_LIMIT_PATIENCE_MS),
-		sendsAtDeadline: deadline <= now + RATE_LIMIT_PATIENCE_MS,
+		deadline,
+		sendsAtDeadline: true,
+		longestPauseMs: LONGEST_PAUSE_MS,
 		...(signal && { signal }),
 	});
 	if (signal?.aborted || answer.kind === 'cancelled') return { is: 'stopped' };
