@@ -50,7 +50,7 @@ export class RateLimiter {
 		return this.pace.pausedUntil;
 	}
 
-	/** Resolves when the request may be sent, or will not be. What is sent must be learned from. */
+	/** Resolves when the request may be sent, or will not be. */
 	async admit(admission: Admission): Promise<Verdict> {
 		const { owner, priority, signal, deadline } = admission;
 		if (signal?.aborted) return 'aborted';
@@ -75,17 +75,16 @@ export class RateLimiter {
 	}
 
 	/**
-	 * Learns what became of a request.
+	 * Learns from an answer.
 	 *
-	 * @param sentAt when it was sent, by the clock
+	 * @param sentAt when its request was sent, by the clock
 	 */
 	learn(answer: Answer, sentAt: number): void {
+		const { pausedUntil } = this.pace;
+		if (answer.kind === 'rateLimited') this.refusal = { ...answer, body: undefined };
 		this.pace.learn(answer, sentAt, this.clock.now(), this.clock.date());
-		if (answer.kind === 'rateLimited') {
-			this.refusal = { ...answer, body: undefined };
-			for (const waiter of this.waiters()) this.settleAlone(waiter);
-		}
-		if (this.pace.opensAt < this.sleepsUntil) this.waking.abort();
+		if (this.pace.pausedUntil === pausedUntil) return;
+		for (const waiter of this.waiters()) this.settleAlone(waiter);
 	}
 
 	private remove(waiter: Waiter): void {

@@ -44,11 +44,10 @@ export async function sendOnce<T>(
 	if (verdict === 'late') return { ...limiter.refusal, kind: 'late' };
 
 	const sentAt = clock.now();
-	const learning = service.send(request).then((answer) => {
-		limiter.learn(answer, sentAt);
-		return answer;
-	});
-	return (await orAborted(learning, startsRun ? undefined : signal)) ?? { kind: 'aborted' };
+	const answer = await orAborted(service.send(request), startsRun ? undefined : signal);
+	if (answer === undefined) return { kind: 'aborted' };
+	limiter.learn(answer, sentAt);
+	return answer;
 }
 
 /**
