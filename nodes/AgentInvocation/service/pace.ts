@@ -69,8 +69,6 @@ export class Pace {
 	take(now: number): void {
 		if (this.resumedAt <= this.pausedAt) this.resumedAt = now;
 		if (now - this.pausedAt > LIMIT_KNOWN_MS) this.limit = 'unknown';
-		const measuredFrom = now - this.measuredMs;
-		this.carriedAt = this.carriedAt.filter((at) => at >= measuredFrom);
 		// After a time without requests there is nothing to catch up with.
 		const from = now - this.opensAt < CATCH_UP_MS ? this.opensAt : now;
 		this.nextAt = from + 1_000 / this.rate;
@@ -93,7 +91,8 @@ export class Pace {
 			// Without a status the service has not said anything.
 			if (answer.status === undefined || !isNew) return;
 			this.refusalsInARow = 0;
-			this.carriedAt.push(sentAt);
+			const keptFrom = sentAt - 2 * this.measuredMs;
+			this.carriedAt = [...this.carriedAt.filter((at) => at > keptFrom), sentAt];
 			return;
 		}
 		if (isNew) {
@@ -115,10 +114,10 @@ export class Pace {
 		// What came in a burst counts as all that a second holds, until the limit was measured once.
 		const spanMs = this.limit === 'measured' ? ranMs : Math.max(ranMs, MEASURED.ms);
 		const from = refusedAt - spanMs;
-		const carried = this.carriedAt.filter((at) => at >= from && at < refusedAt).length;
+		const carriedAt = this.carriedAt.filter((at) => at >= from && at < refusedAt);
 		// A pause that was too short says nothing about the rate.
-		if (carried === 0) return;
-		const carriedRate = (carried * 1_000) / spanMs;
+		if (!carriedAt.some((at) => at >= this.resumedAt)) return;
+		const carriedRate = (carriedAt.length * 1_000) / spanMs;
 		if (carriedRate < this.rate * KEPT_OF_RATE) this.limit = 'unknown';
 		else if (ranMs >= MEASURED.ms) this.limit = 'measured';
 		else if (this.limit === 'unknown') this.limit = 'guessed';

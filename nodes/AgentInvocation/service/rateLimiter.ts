@@ -140,7 +140,12 @@ export class RateLimiter {
 	}
 
 	/** Settles a waiter whose turn does not matter: its deadline has come, or comes before a pause ends. */
-	private settleAlone({ deadline, sendsAtDeadline, longestPauseMs = Infinity, settle }: Waiter): void {
+	private settleAlone({
+		deadline,
+		sendsAtDeadline,
+		longestPauseMs = Infinity,
+		settle,
+	}: Waiter): void {
 		const now = this.clock.now();
 		const { pausedUntil } = this.pace;
 		if (deadline <= now) settle(sendsAtDeadline ? 'send' : 'late');
