@@ -128,7 +128,10 @@ async function main(): Promise<void> {
 	);
 	const began = process.hrtime.bigint();
 	let missed = 0;
-	const by: Record<string, { ratio: number; share: number; n: number; missed: number; sum: number }> = {};
+	const by: Record<
+		string,
+		{ ratio: number; share: number; n: number; missed: number; sum: number }
+	> = {};
 	for (const cell of cells) {
 		const result = await simulateCell(cell);
 		const big = cell.items * cell.executions >= 100;
@@ -143,11 +146,25 @@ async function main(): Promise<void> {
 			if (!ok) e.missed++;
 			if (result.refused > 25) e.share = Math.max(e.share, result.refusedShare);
 		}
-		if (process.env.V || (big && !ok)) process.stdout.write(
-			`${describe(cell).padEnd(80)} ${(result.wallMs / 1_000).toFixed(2)} ${(result.leastMs / 1_000).toFixed(2)} ${result.ratio.toFixed(2)} ${result.requests} ${result.refused} ${(result.refusedShare * 100).toFixed(1)}% ${ok ? '' : 'MISS'}\n`,
-		);
+		if (process.env.V || (big && !ok))
+			process.stdout.write(
+				`${describe(cell).padEnd(80)} ${(result.wallMs / 1_000).toFixed(2)} ${(result.leastMs / 1_000).toFixed(2)} ${result.ratio.toFixed(2)} ${result.requests} ${result.refused} ${(result.refusedShare * 100).toFixed(1)}% ${ok ? '' : 'MISS'}\n`,
+			);
 	}
-	for (const [k, e] of Object.entries(by)) console.log(k.padEnd(45), 'worst', e.ratio.toFixed(2), 'mean', (e.sum / e.n).toFixed(3), 'share', (e.share * 100).toFixed(1), 'missed', e.missed, '/', e.n);
+	for (const [k, e] of Object.entries(by))
+		console.log(
+			k.padEnd(45),
+			'worst',
+			e.ratio.toFixed(2),
+			'mean',
+			(e.sum / e.n).toFixed(3),
+			'share',
+			(e.share * 100).toFixed(1),
+			'missed',
+			e.missed,
+			'/',
+			e.n,
+		);
 	const s = Number(process.hrtime.bigint() - began) / 1e9;
 	process.stdout.write(`${cells.length} cells, ${missed} missed, ${s.toFixed(1)} s\n`);
 }

@@ -2,7 +2,7 @@ import type { Answer } from './answer';
 import { backoffMs } from './retryPolicy';
 
 /** Requests a second before anything is known of the service's limit. */
-const FIRST_RATE = 90;
+const FIRST_RATE = 80;
 const HIGHEST_RATE = 1_000;
 const LOWEST_RATE = 0.5;
 
@@ -16,7 +16,7 @@ const GROWTH = {
 const KEPT_OF_CARRIED = 0.95;
 
 /** What is kept of the rate at the least. */
-const KEPT_OF_RATE = 0.2;
+const KEPT_OF_RATE = 0.25;
 
 /** What was carried is measured over a second, and over so many requests where they take longer. */
 const MEASURED = { ms: 1_000, requests: 20 };
@@ -35,7 +35,7 @@ const CATCH_UP_MS = 50;
  *
  * The rate grows for as long as nothing is refused. A 429 pauses everything for as long as the service
  * asks, or for a growing time; then the pace goes on a little below the rate that was carried. Where next
- * to nothing was carried, the limit is still unknown: a fifth of the rate is tried.
+ * to nothing was carried, the limit is still unknown: a quarter of the rate is tried.
  *
  * `bench/simulation.cts` shows what comes of it with the limiters that services have.
  */
