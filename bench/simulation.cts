@@ -116,57 +116,90 @@ function leastMsOf(cell: Cell): number {
 	return now + cell.roundTripMs;
 }
 
+/** Why a cell misses the target: no client can know the limiter before it is refused. */
+function reasonOf({ limiter, leastMs, ratio, saysRetryAfter }: CellResult): string {
+	if (limiter === undefined)
+		return 'it cannot know that there is no limit, so the rate grows step by step';
+	if (ratio <= 1.3) return 'refused are those under way when the first refusals came';
+	if (leastMs < 5_000) return 'over so soon that finding the limit takes a large part of it';
+	return saysRetryAfter
+		? 'two or three pauses, of whole seconds, until the limit was known'
+		: 'two or three pauses until the limit was known';
+}
+
+/** The results that the target is about. */
+export function large(results: CellResult[]): CellResult[] {
+	return results.filter(({ items, executions }) => items * executions >= 100);
+}
+
+/** By rate and limiter, over the cells of 100 items or more: the worst of each, and how many miss. */
+export function summaryOf(results: CellResult[]): Array<Array<string | number>> {
+	const groups = new Map<string, CellResult[]>();
+	for (const result of large(results)) {
+		const name = JSON.stringify([result.rate, result.limiter ?? 'none']);
+		groups.set(name, [...(groups.get(name) ?? []), result]);
+	}
+	return [...groups.values()].map((group) => {
+		const { rate, limiter = 'none' } = group[0]!;
+		const worst = (of: (result: CellResult) => number) => Math.max(...group.map(of));
+		return [
+			rate === Infinity ? '' : rate,
+			limiter,
+			group.length,
+			worst(({ ratio }) => ratio).toFixed(2),
+			(group.reduce((sum, { ratio }) => sum + ratio, 0) / group.length).toFixed(2),
+			`${(worst(({ refusedShare }) => refusedShare) * 100).toFixed(1)}%`,
+			worst(({ refused }) => refused),
+			group.filter((result) => !isWithinTarget(result)).length,
+		];
+	});
+}
+
+export const summaryHeads = [
+	'Limit (1/s)',
+	'Limiter',
+	'Cells',
+	'Worst ratio',
+	'Mean ratio',
+	'Worst refused share',
+	'Most refused',
+	'Cells that miss',
+];
+
+/** The cells that miss the target, each with what it came to and why. */
+export function missesOf(results: CellResult[]): string[] {
+	return large(results)
+		.filter((result) => !isWithinTarget(result))
+		.map((result) => `${describe(result)}: ${figuresOf(result)}; ${reasonOf(result)}`);
+}
+
+function figuresOf({ wallMs, leastMs, ratio, requests, refused }: CellResult): string {
+	const seconds = `${(wallMs / 1_000).toFixed(1)} s, ${ratio.toFixed(2)} times ${(leastMs / 1_000).toFixed(1)} s`;
+	return `${seconds}, ${refused} of ${requests} refused`;
+}
+
+/** `--cell` chooses those whose name has these words, `--most` those of so many items in all. */
 async function main(): Promise<void> {
 	const { values } = parseArgs({
 		options: { cell: { type: 'string', multiple: true, default: [] }, most: { type: 'string' } },
 	});
 	const most = Number(values.most ?? Infinity);
-	const cells = allCells().filter(
-		(cell) =>
-			cell.items * cell.executions <= most &&
-			values.cell.every((words) => describe(cell).includes(words)),
-	);
-	const began = process.hrtime.bigint();
-	let missed = 0;
-	const by: Record<
-		string,
-		{ ratio: number; share: number; n: number; missed: number; sum: number }
-	> = {};
-	for (const cell of cells) {
+	const results: CellResult[] = [];
+	for (const cell of allCells()) {
+		if (cell.items * cell.executions > most) continue;
+		if (!values.cell.every((words) => describe(cell).includes(words))) continue;
 		const result = await simulateCell(cell);
-		const big = cell.items * cell.executions >= 100;
-		const ok = isWithinTarget(result);
-		if (big && !ok) missed++;
-		const key = `${cell.limiter ?? 'none'} ${cell.rate}`;
-		if (big) {
-			const e = (by[key] ??= { ratio: 0, share: 0, n: 0, missed: 0, sum: 0 });
-			e.ratio = Math.max(e.ratio, result.ratio);
-			e.sum += result.ratio;
-			e.n++;
-			if (!ok) e.missed++;
-			if (result.refused > 25) e.share = Math.max(e.share, result.refusedShare);
-		}
-		if (process.env.V || (big && !ok))
-			process.stdout.write(
-				`${describe(cell).padEnd(80)} ${(result.wallMs / 1_000).toFixed(2)} ${(result.leastMs / 1_000).toFixed(2)} ${result.ratio.toFixed(2)} ${result.requests} ${result.refused} ${(result.refusedShare * 100).toFixed(1)}% ${ok ? '' : 'MISS'}\n`,
-			);
+		results.push(result);
+		say(`${describe(cell)}: ${figuresOf(result)}`);
 	}
-	for (const [k, e] of Object.entries(by))
-		console.log(
-			k.padEnd(45),
-			'worst',
-			e.ratio.toFixed(2),
-			'mean',
-			(e.sum / e.n).toFixed(3),
-			'share',
-			(e.share * 100).toFixed(1),
-			'missed',
-			e.missed,
-			'/',
-			e.n,
-		);
-	const s = Number(process.hrtime.bigint() - began) / 1e9;
-	process.stdout.write(`${cells.length} cells, ${missed} missed, ${s.toFixed(1)} s\n`);
+	say('');
+	for (const row of [summaryHeads, ...summaryOf(results)]) say(row.join(' | '));
+	say('');
+	for (const miss of missesOf(results)) say(miss);
+}
+
+function say(line: string): void {
+	process.stdout.write(`${line}\n`);
 }
 
 if (require.main === module) void main();

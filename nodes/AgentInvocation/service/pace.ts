@@ -27,6 +27,9 @@ const LIMIT_KNOWN_MS = 60_000;
 /** The longest pause, in ms: what is asked for by mistake must not keep all executions of a key for days. */
 const LONGEST_PAUSE_MS = 3_600_000;
 
+/** Where a pause was too short, one request is sent, and others once it is carried or after this time, in ms. */
+const PROBE_MS = 1_000;
+
 /** By how much sending catches up when a timer came late, in ms. */
 const CATCH_UP_MS = 50;
 
@@ -71,7 +74,7 @@ export class Pace {
 		if (now - this.pausedAt > LIMIT_KNOWN_MS) this.limit = 'unknown';
 		// After a time without requests there is nothing to catch up with.
 		const from = now - this.opensAt < CATCH_UP_MS ? this.opensAt : now;
-		this.nextAt = from + 1_000 / this.rate;
+		this.nextAt = this.refusalsInARow > 1 ? now + PROBE_MS : from + 1_000 / this.rate;
 		const { factor, afterMs } = this.limit === 'unknown' ? GROWTH.unknown : GROWTH.known;
 		if (now - this.resumedAt < afterMs) return;
 		// Growing with each request and not with time, a pace that nobody uses does not grow.
@@ -90,6 +93,7 @@ export class Pace {
 		if (answer.kind !== 'rateLimited') {
 			// Without a status the service has not said anything.
 			if (answer.status === undefined || !isNew) return;
+			if (this.refusalsInARow > 1) this.nextAt = now;
 			this.refusalsInARow = 0;
 			const keptFrom = sentAt - 2 * this.measuredMs;
 			this.carriedAt = [...this.carriedAt.filter((at) => at > keptFrom), sentAt];
@@ -111,7 +115,7 @@ export class Pace {
 
 	private slowDown(refusedAt: number): void {
 		const ranMs = Math.min(refusedAt - this.resumedAt, this.measuredMs);
-		// What came in a burst counts as all that a second holds, until the limit was measured once.
+		// What came in a burst counts as all that a second holds, unless the limit had just been measured.
 		const spanMs = this.limit === 'measured' ? ranMs : Math.max(ranMs, MEASURED.ms);
 		const from = refusedAt - spanMs;
 		const carriedAt = this.carriedAt.filter((at) => at >= from && at < refusedAt);
@@ -119,8 +123,7 @@ export class Pace {
 		if (!carriedAt.some((at) => at >= this.resumedAt)) return;
 		const carriedRate = (carriedAt.length * 1_000) / spanMs;
 		if (carriedRate < this.rate * KEPT_OF_RATE) this.limit = 'unknown';
-		else if (ranMs >= MEASURED.ms) this.limit = 'measured';
-		else if (this.limit === 'unknown') this.limit = 'guessed';
+		else this.limit = ranMs >= MEASURED.ms ? 'measured' : 'guessed';
 		const kept = Math.min(carriedRate, this.rate) * KEPT_OF_CARRIED;
 		this.rate = Math.max(kept, this.rate * KEPT_OF_RATE, LOWEST_RATE);
 	}

@@ -83,6 +83,7 @@ export class RateLimiter {
 		const { pausedUntil } = this.pace;
 		if (answer.kind === 'rateLimited') this.refusal = { ...answer, body: undefined };
 		this.pace.learn(answer, sentAt, this.clock.now(), this.clock.date());
+		if (this.pace.opensAt < this.sleepsUntil) this.waking.abort();
 		if (this.pace.pausedUntil === pausedUntil) return;
 		for (const waiter of this.waiters()) this.settleAlone(waiter);
 	}
