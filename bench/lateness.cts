@@ -1,6 +1,7 @@
 import { Durations } from '../nodes/AgentInvocation/runs/durations.ts';
 import { delayBeforeNextPoll } from '../nodes/AgentInvocation/runs/schedule.ts';
-import { distributions, LATENCY_MS, randomFrom } from './policies.cts';
+import { distributions, LATENCY_MS } from './policies.cts';
+import { randomFrom } from './virtualTime.cts';
 
 // The schedule alone, by arithmetic: many runs, each polled with what is known of those before it.
 

@@ -1,9 +1,9 @@
-import { install } from '@sinonjs/fake-timers';
 import type { IDataObject, IHttpRequestOptions } from 'n8n-workflow';
 
 import { systemClock as clock } from '../nodes/AgentInvocation/clock.ts';
 import { SimulatedHost } from '../test/unit/simulatedHost.cts';
 import { SimulatedService } from '../test/unit/simulatedService.cts';
+import { onVirtualTime, randomFrom } from './virtualTime.cts';
 
 /** How long a request takes here, in ms. */
 export const LATENCY_MS = 50;
@@ -17,20 +17,9 @@ class ObservedService extends SimulatedService {
 	/** For each item whose run was seen to have ended, how long after that, in ms. */
 	readonly lateMs: number[] = [];
 
-	/**
-	 * @param durations of the items' runs, in ms
-	 * @param limit requests that the service carries each second
-	 */
-	constructor(
-		readonly durations: number[],
-		limit: number,
-	) {
-		super({
-			runOf: (item) => ({ durationMs: durations[item]! }),
-			latencyMs: LATENCY_MS,
-			limit,
-			saysRetryAfter: true,
-		});
+	/** @param durations of the items' runs, in ms */
+	constructor(readonly durations: number[]) {
+		super({ runOf: (item) => ({ durationMs: durations[item]! }), latencyMs: LATENCY_MS });
 	}
 
 	private engineFreeAt = 0;
@@ -66,7 +55,7 @@ class ObservedService extends SimulatedService {
 type Policy = (service: ObservedService) => Promise<unknown>;
 
 /** The node itself, with waits in memory, where n8n's own times play no part. */
-export function thisNode(options: IDataObject): Policy {
+function thisNode(options: IDataObject): Policy {
 	return async (service) => {
 		const count = service.durations.length;
 		const host = new SimulatedHost({
@@ -109,53 +98,16 @@ export const policies: Record<string, Policy> = {
 };
 
 /** What a policy does with runs of these durations (in ms), on virtual time. */
-export async function simulate(policy: Policy, durations: number[], limit = Infinity) {
-	const fake = install({ now: 0, toFake: ['setTimeout', 'clearTimeout', 'Date', 'performance'] });
-	// Node.js waits 1 ms where it is asked for less; the clock would not move on.
-	const turn = globalThis.setTimeout;
-	globalThis.setTimeout = ((run: () => void, ms = 0) =>
-		turn(run, Math.max(ms, 1))) as typeof setTimeout;
-	try {
-		const service = new ObservedService(durations, limit);
-		let isOver = false;
-		const work = policy(service).finally(() => (isOver = true));
-		while (!isOver) await fake.nextAsync();
-		await work;
-		const shares = service.lateMs.map((late, item) => late / durations[item]!);
-		const refused = service.requests.filter((request) => request.refused).length;
-		const requests = service.requests.length - refused;
-		return {
-			wallMs: fake.now,
-			requests,
-			refused,
-			requestsPerRun: requests / durations.length,
-			meanLateness: shares.reduce((sum, share) => sum + share, 0) / shares.length,
-			worstLateness: Math.max(...shares),
-		};
-	} finally {
-		fake.uninstall();
-	}
-}
-
-/**
- * The least that any policy needs: one create and one poll a run, the runs side by side as far as the
- * concurrency allows, taken up in order.
- *
- * @returns ms
- */
-export function leastWallMs(durations: number[], concurrency: number): number {
-	const free = new Array<number>(Math.min(concurrency, durations.length)).fill(0);
-	for (const duration of durations) {
-		const first = free.indexOf(Math.min(...free));
-		free[first] = free[first]! + Math.max(duration, LATENCY_MS) + LATENCY_MS;
-	}
-	return Math.max(...free);
-}
-
-/** Random numbers that are the same each time. */
-export function randomFrom(seed: number): () => number {
-	let state = seed;
-	return () => (state = (state * 1_103_515_245 + 12_345) % 2 ** 31) / 2 ** 31;
+export async function simulate(policy: Policy, durations: number[]) {
+	const service = new ObservedService(durations);
+	const { ms: wallMs } = await onVirtualTime(() => policy(service));
+	const shares = service.lateMs.map((late, item) => late / durations[item]!);
+	return {
+		wallMs,
+		requestsPerRun: service.requests.length / durations.length,
+		meanLateness: shares.reduce((sum, share) => sum + share, 0) / shares.length,
+		worstLateness: Math.max(...shares),
+	};
 }
 
 /** How long runs take, in ms. */

@@ -1,3 +1,5 @@
+import { setMaxListeners } from 'node:events';
+
 import { systemClock as clock } from '../../nodes/AgentInvocation/clock.ts';
 import { RateLimiter } from '../../nodes/AgentInvocation/service/rateLimiter.ts';
 import { shareByKey } from '../../nodes/AgentInvocation/service/shared.ts';
@@ -73,6 +75,85 @@ test('what cannot be sent before its deadline is refused as soon as that is know
 	const last = { deadline: began + 10_000, sendsAtDeadline: true };
 	expect(await settle(admit({}, 'last', last))).toBe('send');
 	expect(clock.now()).toBe(began + 10_000);
+});
+
+test('of two executions one that has 500 requests queued does not keep the other waiting', async () => {
+	const { sent, admit } = noting();
+	const [many, one] = [{}, {}];
+	const all = Array.from({ length: 500 }, (_, n) =>
+		admit(many, `create ${n}`, { priority: 'create' }),
+	);
+	all.push(admit(one, 'the one', { priority: 'create' }));
+	await settle(Promise.all(all));
+	expect(sent.indexOf('the one')).toBeLessThanOrEqual(2);
+});
+
+test('a poll is put off for a long pause, and not for a long queue', async () => {
+	const { limiter, admit } = noting();
+	const began = clock.now();
+	const patience = { longestPauseMs: 10_000, sendsAtDeadline: true };
+	// At 80 a second and more, the last of them is sent after more than ten seconds.
+	const all = Array.from({ length: 5_000 }, () => admit({}, '', patience));
+	expect(new Set(await settle(Promise.all(all)))).toEqual(new Set(['send']));
+	expect(clock.now() - began).toBeGreaterThan(10_000);
+
+	limiter.learn({ kind: 'rateLimited', retryAfter: '10' }, clock.now());
+	expect(await settle(admit({}, '', patience))).toBe('send');
+	const queued = admit({}, '', patience);
+	const pausedAt = clock.now();
+	limiter.learn({ kind: 'rateLimited', retryAfter: '11' }, pausedAt);
+	expect(await queued).toBe('late');
+	expect(await admit({}, '', patience)).toBe('late');
+	expect(clock.now()).toBe(pausedAt);
+});
+
+test('a pause of a day fails at once what cannot wait for it, and the others go on', async () => {
+	const { limiter, admit } = noting();
+	const began = clock.now();
+	limiter.learn({ kind: 'rateLimited', retryAfter: '1' }, began);
+	const brief = admit({}, 'brief', { deadline: began + 300_000 });
+	const patient = admit({}, 'patient');
+	limiter.learn({ kind: 'rateLimited', status: 429, retryAfter: '86400' }, began);
+	expect(await brief).toBe('late');
+	expect(clock.now()).toBe(began);
+	expect(limiter.refusal).toMatchObject({ status: 429, retryAfter: '86400' });
+	expect(await settle(patient)).toBe('send');
+	expect(clock.now() - began).toBe(3_600_000);
+});
+
+test('hundreds of requests that are aborted leave the queue to the others', async () => {
+	const { limiter, sent, admit } = noting();
+	const aborting = new AbortController();
+	setMaxListeners(0, aborting.signal);
+	limiter.learn({ kind: 'rateLimited', retryAfter: '1' }, clock.now());
+	const owner = {};
+	const aborted = Array.from({ length: 500 }, () =>
+		admit(owner, 'aborted', { signal: aborting.signal }),
+	);
+	const others = ['a', 'b', 'c'].map((name) => admit({}, name));
+	aborting.abort();
+	expect(new Set(await settle(Promise.all(aborted)))).toEqual(new Set(['aborted']));
+	await settle(Promise.all(others));
+	expect(sent).toEqual(['a', 'b', 'c']);
+	// The pause, and three requests: nothing was sent for those that are gone.
+	expect(clock.now()).toBeLessThan(1_100);
+});
+
+test('where a pause was too short, one request goes first, and others as soon as it is carried', async () => {
+	const { limiter, sent, admit } = noting();
+	const refuse = () =>
+		limiter.learn({ kind: 'rateLimited', status: 429, retryAfter: '1' }, clock.now());
+	refuse();
+	await settle(admit({}, 'early'));
+	refuse();
+	const all = ['first', 'second', 'third'].map((name) => admit({}, name));
+	await settle(all[0]!);
+	const probedAt = clock.now();
+	await jest.advanceTimersByTimeAsync(500);
+	expect(sent).toEqual(['early', 'first']);
+	limiter.learn({ kind: 'ok', status: 200 }, probedAt);
+	await settle(Promise.all(all));
+	expect(clock.now() - probedAt).toBeLessThan(600);
 });
 
 describe('what executions share', () => {

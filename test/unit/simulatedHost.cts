@@ -50,8 +50,8 @@ export class SimulatedHost {
 
 	executionId = '1';
 
-	/** A key of its own, so that executions of other tests share nothing with this one. */
-	readonly apiKey = `key-${++hosts}`;
+	/** A key of its own, so that executions of other tests share nothing with this one, unless told to. */
+	apiKey = `key-${++hosts}`;
 
 	credential: () => Promise<IDataObject> = () =>
 		Promise.resolve({

@@ -1,5 +1,7 @@
 import type { IHttpRequestOptions } from 'n8n-workflow';
 
+import { fixedWindow, type Limiter } from '../../bench/limiters.cts';
+
 /** What a run of the simulated service is to do; an agent's parameter `item` chooses it. */
 export interface SimulatedRun {
 	durationMs: number;
@@ -21,7 +23,9 @@ export interface Behaviour {
 	/** Requests that it carries in each window; all when absent. */
 	limit?: number;
 	windowMs?: number;
-	/** Whether a refusal says how long the rest of the window takes, in whole seconds. */
+	/** In place of these windows. */
+	limiter?: Limiter;
+	/** Whether a refusal says when the next request is carried, in whole seconds. */
 	saysRetryAfter?: boolean;
 	/** A response, or a thrown error, in place of its own; undefined for its own. */
 	trouble?(request: SeenRequest): SimulatedResponse | Error | undefined;
@@ -50,11 +54,12 @@ export class SimulatedService {
 
 	readonly requests: SeenRequest[] = [];
 
-	private window = -1;
+	private readonly limiter: Limiter;
 
-	private inWindow = 0;
-
-	constructor(private readonly behaviour: Behaviour) {}
+	constructor(private readonly behaviour: Behaviour) {
+		const { limit = Infinity, windowMs, limiter } = behaviour;
+		this.limiter = limiter ?? fixedWindow(limit, windowMs);
+	}
 
 	/** What n8n's request helper does with a request. */
 	async request({ method, url, body, timeout = 0 }: IHttpRequestOptions) {
@@ -82,14 +87,11 @@ export class SimulatedService {
 	}
 
 	private refuse(seen: SeenRequest): SimulatedResponse | undefined {
-		const { limit = Infinity, windowMs = 1_000, saysRetryAfter = false } = this.behaviour;
-		const now = performance.now();
-		const window = Math.floor(now / windowMs);
-		if (window !== this.window) [this.window, this.inWindow] = [window, 0];
-		if (++this.inWindow <= limit) return undefined;
+		const wait = this.limiter(performance.now());
+		if (wait <= 0) return undefined;
 		seen.refused = true;
-		const left = Math.ceil(((window + 1) * windowMs - now) / 1_000);
-		return { statusCode: 429, headers: saysRetryAfter ? { 'retry-after': String(left) } : {} };
+		const headers = { 'retry-after': String(Math.ceil(wait / 1_000)) };
+		return { statusCode: 429, headers: this.behaviour.saysRetryAfter ? headers : {} };
 	}
 
 	private create(body: unknown): SimulatedResponse {

@@ -14,8 +14,8 @@ import { delayAfterTrouble, delayBeforeNextPoll, SHORTEST_STORED_DELAY_MS } from
 /** How long after its creation a run that the service does not know yet is polled all the same, in ms. */
 export const NOT_FOUND_GRACE_MS = 10_000;
 
-/** For how long a poll waits while a rate limit holds up all requests, in ms; then it is put off. */
-const RATE_LIMIT_PATIENCE_MS = 10_000;
+/** The longest pause of all requests that a poll waits out, in ms; in a longer one it is put off. */
+const LONGEST_PAUSE_MS = 10_000;
 
 /**
  * Begins a wait that is due after its first delay, or at once.
@@ -43,7 +43,6 @@ export async function pollRun(
 ): Promise<Step> {
 	const { agentId, runId, deadline } = wait;
 	const { baseUrl } = service;
-	const patientUntil = clock.now() + RATE_LIMIT_PATIENCE_MS;
 	const isShort = wait.isLong && wait.troubles === 0;
 	const request = {
 		...getRun(agentId, runId),
@@ -51,8 +50,9 @@ export async function pollRun(
 	};
 	const answer = await sendOnce(service, request, {
 		clock,
-		deadline: Math.min(deadline, patientUntil),
-		sendsAtDeadline: deadline <= patientUntil,
+		deadline,
+		sendsAtDeadline: true,
+		longestPauseMs: LONGEST_PAUSE_MS,
 		...(signal && { signal }),
 	});
 	if (signal?.aborted || answer.kind === 'cancelled') return { is: 'stopped' };

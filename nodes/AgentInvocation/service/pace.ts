@@ -2,16 +2,24 @@ import type { Answer } from './answer';
 import { backoffMs } from './retryPolicy';
 
 /** Requests a second before anything is known of the service's limit. */
-const FIRST_RATE = 50;
+const FIRST_RATE = 80;
 const HIGHEST_RATE = 1_000;
 const LOWEST_RATE = 0.5;
 
-/** The rate grows by this factor a second until the limit is known, and by this one afterwards. */
-const FAST_GROWTH = 2;
-const SLOW_GROWTH = 1.02;
+/** By which factor a second the rate grows, and for how long after a pause it does not, in ms. */
+const GROWTH = {
+	unknown: { factor: 1.3, afterMs: 1_000 },
+	known: { factor: 1.02, afterMs: 15_000 },
+};
 
-/** What is kept of the rate that the service has just carried, once it refused more. */
-const KEPT_OF_LIMIT = 0.9;
+/** What is kept of the rate that the service has carried, once it refused more. */
+const KEPT_OF_CARRIED = 0.95;
+
+/** What is kept of the rate at the least. */
+const KEPT_OF_RATE = 0.25;
+
+/** What was carried is measured over a second, and over so many requests where they take longer. */
+const MEASURED = { ms: 1_000, requests: 20 };
 
 /** For how long after a refusal the limit counts as known, in ms. */
 const LIMIT_KNOWN_MS = 60_000;
@@ -19,32 +27,40 @@ const LIMIT_KNOWN_MS = 60_000;
 /** The longest pause, in ms: what is asked for by mistake must not keep all executions of a key for days. */
 const LONGEST_PAUSE_MS = 3_600_000;
 
+/** Where a pause was too short, one request is sent, and others once it is carried or after this time, in ms. */
+const PROBE_MS = 1_000;
+
 /** By how much sending catches up when a timer came late, in ms. */
 const CATCH_UP_MS = 50;
 
 /**
  * How fast requests may be sent; times are those of a clock, in ms.
  *
- * The rate starts moderately and doubles every second for as long as nothing is refused. A 429 pauses
- * everything for as long as the service asks, or for a growing time. If the rate was really in use, the
- * service's limit is now known: the pace goes on a little below what was carried and grows by 2 % a
- * second. If it was not, the rate is halved.
+ * The rate grows for as long as nothing is refused. A 429 pauses everything for as long as the service
+ * asks, or for a growing time; then the pace goes on a little below the rate that was carried. Where next
+ * to nothing was carried, the limit is still unknown: a quarter of the rate is tried.
+ *
+ * `bench/simulation.cts` shows what comes of it with the limiters that services have.
  */
 export class Pace {
 	private rate = FIRST_RATE;
 
-	private growth = FAST_GROWTH;
+	/** `guessed`: from what was carried in less than a second, which may have been a burst. */
+	private limit: 'unknown' | 'guessed' | 'measured' = 'unknown';
 
 	private nextAt = -Infinity;
 
 	private pausedAt = -Infinity;
+
+	/** When the first request after the latest pause was sent. */
+	private resumedAt = -Infinity;
 
 	/** Until when the service asks to be left alone. */
 	pausedUntil = -Infinity;
 
 	private refusalsInARow = 0;
 
-	/** When the latest requests were carried, not longer ago than a second. */
+	/** When the latest requests that were carried had been sent. */
 	private carriedAt: number[] = [];
 
 	/** When the next request may be sent. */
@@ -54,11 +70,15 @@ export class Pace {
 
 	/** A request is sent. */
 	take(now: number): void {
-		this.carriedAt = this.carriedAt.filter((at) => now - at < 1_000);
-		if (now - this.pausedAt > LIMIT_KNOWN_MS) this.growth = FAST_GROWTH;
-		this.nextAt = Math.max(this.nextAt, now - CATCH_UP_MS) + 1_000 / this.rate;
+		if (this.resumedAt <= this.pausedAt) this.resumedAt = now;
+		if (now - this.pausedAt > LIMIT_KNOWN_MS) this.limit = 'unknown';
+		// After a time without requests there is nothing to catch up with.
+		const from = now - this.opensAt < CATCH_UP_MS ? this.opensAt : now;
+		this.nextAt = this.refusalsInARow > 1 ? now + PROBE_MS : from + 1_000 / this.rate;
+		const { factor, afterMs } = this.limit === 'unknown' ? GROWTH.unknown : GROWTH.known;
+		if (now - this.resumedAt < afterMs) return;
 		// Growing with each request and not with time, a pace that nobody uses does not grow.
-		this.rate = Math.min(this.rate * this.growth ** (1 / this.rate), HIGHEST_RATE);
+		this.rate = Math.min(this.rate * factor ** (1 / this.rate), HIGHEST_RATE);
 	}
 
 	/**
@@ -68,25 +88,43 @@ export class Pace {
 	 * @param dateMs the present date, in ms
 	 */
 	learn(answer: Answer, sentAt: number, now: number, dateMs: number): void {
+		// Requests that were under way when the pause began say nothing new about the rate.
+		const isNew = sentAt > this.pausedAt;
 		if (answer.kind !== 'rateLimited') {
 			// Without a status the service has not said anything.
-			if (answer.status === undefined || sentAt < this.pausedAt) return;
+			if (answer.status === undefined || !isNew) return;
+			if (this.refusalsInARow > 1) this.nextAt = now;
 			this.refusalsInARow = 0;
-			this.carriedAt.push(now);
+			const keptFrom = sentAt - 2 * this.measuredMs;
+			this.carriedAt = [...this.carriedAt.filter((at) => at > keptFrom), sentAt];
 			return;
 		}
-		// Requests that were under way when the pause began say nothing new about the rate.
-		if (sentAt >= this.pausedAt) {
+		if (isNew) {
+			this.slowDown(sentAt);
 			this.pausedAt = now;
 			this.refusalsInARow++;
-			const carried = this.carriedAt.filter((at) => now - at < 1_000).length;
-			const inUse = carried >= this.rate / 2;
-			const next = inUse ? Math.min(carried, this.rate) * KEPT_OF_LIMIT : this.rate / 2;
-			this.rate = Math.max(next, LOWEST_RATE);
-			this.growth = inUse ? SLOW_GROWTH : FAST_GROWTH;
 		}
 		const asked = backoffMs(answer, this.refusalsInARow, dateMs, Math.random());
 		const pause = Math.min(asked, LONGEST_PAUSE_MS);
 		this.pausedUntil = Math.max(this.pausedUntil, now + pause);
+	}
+
+	private get measuredMs(): number {
+		return Math.max(MEASURED.ms, (MEASURED.requests * 1_000) / this.rate);
+	}
+
+	private slowDown(refusedAt: number): void {
+		const ranMs = Math.min(refusedAt - this.resumedAt, this.measuredMs);
+		// What came in a burst counts as all that a second holds, unless the limit had just been measured.
+		const spanMs = this.limit === 'measured' ? ranMs : Math.max(ranMs, MEASURED.ms);
+		const from = refusedAt - spanMs;
+		const carriedAt = this.carriedAt.filter((at) => at >= from && at < refusedAt);
+		// A pause that was too short says nothing about the rate.
+		if (!carriedAt.some((at) => at >= this.resumedAt)) return;
+		const carriedRate = (carriedAt.length * 1_000) / spanMs;
+		if (carriedRate < this.rate * KEPT_OF_RATE) this.limit = 'unknown';
+		else this.limit = ranMs >= MEASURED.ms ? 'measured' : 'guessed';
+		const kept = Math.min(carriedRate, this.rate) * KEPT_OF_CARRIED;
+		this.rate = Math.max(kept, this.rate * KEPT_OF_RATE, LOWEST_RATE);
 	}
 }

@@ -12,10 +12,12 @@ export interface Admission {
 	deadline: number;
 	/** Whether it is sent then, come what may, or is too late. */
 	sendsAtDeadline: boolean;
+	/** A pause that goes on for longer makes it late, in ms; Infinity when absent. */
+	longestPauseMs?: number;
 	signal?: AbortSignal;
 }
 
-/** `late`: the service asks for a longer pause than the deadline allows. */
+/** `late`: the deadline has come, or the service asks for a longer pause than the request can wait. */
 type Verdict = 'send' | 'late' | 'aborted';
 
 interface Waiter extends Admission {
@@ -26,8 +28,8 @@ interface Waiter extends Admission {
 export class RateLimiter {
 	private readonly pace = new Pace();
 
-	/** The waiters of each owner; the first owner's turn is next. */
-	private readonly queues = new Map<object, Waiter[]>();
+	/** The waiters of each owner, in the order in which they came; the first owner's turn is next. */
+	private readonly queues = new Map<object, Record<Admission['priority'], Set<Waiter>>>();
 
 	private isServing = false;
 
@@ -50,24 +52,24 @@ export class RateLimiter {
 
 	/** Resolves when the request may be sent, or will not be. */
 	async admit(admission: Admission): Promise<Verdict> {
-		const { owner, signal, deadline } = admission;
+		const { owner, priority, signal, deadline } = admission;
 		if (signal?.aborted) return 'aborted';
 		return await new Promise((resolve) => {
-			const onAbort = () => settle('aborted');
+			const onAbort = () => waiter.settle('aborted');
 			const settle = (verdict: Verdict) => {
 				signal?.removeEventListener('abort', onAbort);
 				this.remove(waiter);
+				if (verdict === 'send') this.pace.take(this.clock.now());
 				resolve(verdict);
 			};
 			const waiter = { ...admission, settle };
 			signal?.addEventListener('abort', onAbort);
-			const queue = this.queues.get(owner) ?? [];
-			const firstPoll = queue.findIndex(({ priority }) => priority === 'poll');
-			const isFirst = admission.priority === 'create' && firstPoll >= 0;
-			queue.splice(isFirst ? firstPoll : queue.length, 0, waiter);
+			const queue = this.queues.get(owner) ?? { create: new Set(), poll: new Set() };
+			queue[priority].add(waiter);
 			this.queues.set(owner, queue);
 			this.soonest = Math.min(this.soonest, deadline);
 			if (deadline < this.sleepsUntil) this.waking.abort();
+			this.settleAlone(waiter);
 			void this.serve();
 		});
 	}
@@ -78,16 +80,18 @@ export class RateLimiter {
 	 * @param sentAt when its request was sent, by the clock
 	 */
 	learn(answer: Answer, sentAt: number): void {
+		const { pausedUntil } = this.pace;
 		if (answer.kind === 'rateLimited') this.refusal = { ...answer, body: undefined };
 		this.pace.learn(answer, sentAt, this.clock.now(), this.clock.date());
+		if (this.pace.opensAt < this.sleepsUntil) this.waking.abort();
+		if (this.pace.pausedUntil === pausedUntil) return;
+		for (const waiter of this.waiters()) this.settleAlone(waiter);
 	}
 
 	private remove(waiter: Waiter): void {
 		const queue = this.queues.get(waiter.owner);
-		const index = queue?.indexOf(waiter) ?? -1;
-		if (!queue || index < 0) return;
-		queue.splice(index, 1);
-		if (queue.length === 0) this.queues.delete(waiter.owner);
+		queue?.[waiter.priority].delete(waiter);
+		if (queue?.create.size === 0 && queue.poll.size === 0) this.queues.delete(waiter.owner);
 	}
 
 	private async serve(): Promise<void> {
@@ -95,10 +99,12 @@ export class RateLimiter {
 		this.isServing = true;
 		for (let next = this.next(); next; next = this.next()) {
 			const now = this.clock.now();
-			if (this.settleOverdue(now)) continue;
+			if (this.soonest <= now) {
+				this.settleOverdue();
+				continue;
+			}
 			const { opensAt } = this.pace;
 			if (opensAt <= now) {
-				this.pace.take(now);
 				next.settle('send');
 				this.endTurn(next.owner);
 				continue;
@@ -112,8 +118,10 @@ export class RateLimiter {
 	}
 
 	private next(): Waiter | undefined {
-		const [queue] = this.queues.values();
-		return queue?.[0];
+		for (const { create, poll } of this.queues.values()) {
+			for (const waiter of create.size > 0 ? create : poll) return waiter;
+		}
+		return undefined;
 	}
 
 	private endTurn(owner: object): void {
@@ -124,18 +132,25 @@ export class RateLimiter {
 	}
 
 	private waiters(): Waiter[] {
-		return [...this.queues.values()].flat();
+		return [...this.queues.values()].flatMap(({ create, poll }) => [...create, ...poll]);
 	}
 
-	/** Settles those whose deadline has come, or comes before the pause ends; tells whether any. */
-	private settleOverdue(now: number): boolean {
-		if (this.soonest > now && this.soonest >= this.pausedUntil) return false;
-		const overdue = this.waiters().filter(
-			({ deadline, sendsAtDeadline }) =>
-				deadline <= now || (!sendsAtDeadline && deadline < this.pausedUntil),
-		);
-		for (const waiter of overdue) waiter.settle(waiter.sendsAtDeadline ? 'send' : 'late');
+	private settleOverdue(): void {
+		for (const waiter of this.waiters()) this.settleAlone(waiter);
 		this.soonest = this.waiters().reduce((first, one) => Math.min(first, one.deadline), Infinity);
-		return overdue.length > 0;
+	}
+
+	/** Settles a waiter whose turn does not matter: its deadline has come, or comes before a pause ends. */
+	private settleAlone({
+		deadline,
+		sendsAtDeadline,
+		longestPauseMs = Infinity,
+		settle,
+	}: Waiter): void {
+		const now = this.clock.now();
+		const { pausedUntil } = this.pace;
+		if (deadline <= now) settle(sendsAtDeadline ? 'send' : 'late');
+		else if (pausedUntil - now > longestPauseMs) settle('late');
+		else if (!sendsAtDeadline && deadline < pausedUntil) settle('late');
 	}
 }

@@ -12,6 +12,8 @@ export interface Patience {
 	deadline: number;
 	/** Whether a request that still waits for its turn at the deadline is sent then, come what may. */
 	sendsAtDeadline?: boolean;
+	/** The longest pause that the rate limiter may make of it, in ms; any when absent. */
+	longestPauseMs?: number;
 	/** Ends the patience: nothing more is sent, and the answer to a request that reads is not waited for. */
 	signal?: AbortSignal;
 }
@@ -27,15 +29,15 @@ export interface Patience {
 export async function sendOnce<T>(
 	service: Service,
 	request: ServiceRequest<T>,
-	{ clock, deadline, sendsAtDeadline = false, signal }: Patience,
+	{ clock, signal, ...patience }: Patience,
 ): Promise<Answer<T>> {
 	const { limiter } = service;
 	const { startsRun = false } = request;
 	const verdict = await limiter.admit({
 		owner: service,
 		priority: startsRun ? 'create' : 'poll',
-		deadline,
-		sendsAtDeadline,
+		sendsAtDeadline: false,
+		...patience,
 		...(signal && { signal }),
 	});
 	if (verdict === 'aborted') return { kind: 'aborted' };

@@ -1,0 +1,168 @@
+import { fixedWindow, slidingWindow, tokenBucket, type Limiter } from '../../bench/limiters.cts';
+import { Pace } from '../../nodes/AgentInvocation/service/pace.ts';
+
+const SECOND = 1_000;
+
+/** A client that always has requests to send, at the pace that is tested; time is only counted. */
+class Client {
+	readonly pace = new Pace();
+
+	now = 0;
+
+	/** When each request was sent, and whether it was refused. */
+	readonly sent: Array<{ at: number; refused: boolean }> = [];
+
+	private underWay: Array<{ sentAt: number; wait: number }> = [];
+
+	constructor(
+		public limiter: Limiter,
+		private readonly saysRetryAfter = true,
+		private readonly roundTripMs = 50,
+	) {}
+
+	/** Sends as fast as the pace allows, until then. */
+	until(end: number): this {
+		for (;;) {
+			const [first] = this.underWay;
+			const answeredAt = first ? first.sentAt + this.roundTripMs : Infinity;
+			const next = Math.max(this.now, Math.min(answeredAt, this.pace.opensAt));
+			if (next > end) break;
+			this.now = next;
+			if (answeredAt <= next) this.answer();
+			else this.send();
+		}
+		this.now = end;
+		return this;
+	}
+
+	in(from: number, to: number) {
+		return this.sent.filter(({ at }) => at >= from && at < to);
+	}
+
+	refused(from = 0, to = Infinity): number {
+		return this.in(from, to).filter(({ refused }) => refused).length;
+	}
+
+	private send(): void {
+		this.pace.take(this.now);
+		const wait = this.limiter(this.now);
+		this.sent.push({ at: this.now, refused: wait > 0 });
+		this.underWay.push({ sentAt: this.now, wait });
+	}
+
+	private answer(): void {
+		const { sentAt, wait } = this.underWay.shift()!;
+		const retryAfter = String(Math.ceil(wait / SECOND));
+		const answer =
+			wait > 0
+				? { kind: 'rateLimited' as const, status: 429, ...(this.saysRetryAfter && { retryAfter }) }
+				: { kind: 'ok' as const, status: 200 };
+		this.pace.learn(answer, sentAt, this.now, 0);
+	}
+}
+
+const noLimit: Limiter = () => 0;
+
+describe('while nothing is refused', () => {
+	test('it begins with 80 requests in the first second', () => {
+		expect(new Client(noLimit).until(SECOND - 1).sent).toHaveLength(80);
+	});
+
+	test('10,000 requests are sent at 400 a second or more', () => {
+		expect(new Client(noLimit).until(25 * SECOND).sent.length).toBeGreaterThan(10_000);
+	});
+
+	test('it grows to 1,000 a second and no further', () => {
+		const client = new Client(noLimit).until(30 * SECOND);
+		expect(client.in(29 * SECOND, 30 * SECOND).length).toBeGreaterThan(990);
+		expect(client.in(29 * SECOND, 30 * SECOND).length).toBeLessThanOrEqual(1_001);
+	});
+});
+
+describe.each([
+	['a fixed window', (rate: number) => fixedWindow(rate)],
+	['a fixed window that began before', (rate: number) => fixedWindow(rate, SECOND, 800)],
+	['a sliding window', slidingWindow],
+	['a token bucket of 0.1 s', (rate: number) => tokenBucket(rate, 100)],
+	['a token bucket of 1 s', (rate: number) => tokenBucket(rate, SECOND)],
+])('against %s', (_, limiterOf) => {
+	test.each([5, 20, 100])('of %d a second it finds the limit and keeps close below it', (rate) => {
+		const client = new Client(limiterOf(rate)).until(120 * SECOND);
+		const carried = client.sent.length - client.refused();
+		expect(carried).toBeGreaterThan((rate * 120) / 1.2);
+		expect(client.refused()).toBeLessThan(0.05 * client.sent.length);
+		// It does not try again and again.
+		expect(client.refused(20 * SECOND, 40 * SECOND)).toBeLessThan(0.05 * rate * 20);
+	});
+});
+
+describe('a refusal', () => {
+	test('pauses everything for as long as the service asks', () => {
+		const client = new Client(tokenBucket(5, 1_000)).until(SECOND);
+		const first = client.sent.find(({ refused }) => refused)!.at + 50;
+		expect(first).toBeLessThan(500);
+		expect(client.in(first, first + SECOND)).toHaveLength(0);
+	});
+
+	test('counts once, however many requests were under way', () => {
+		const [one, many] = [new Client(noLimit).until(SECOND), new Client(noLimit).until(SECOND)];
+		const refuse = (client: Client, sentAt: number) =>
+			client.pace.learn(
+				{ kind: 'rateLimited', status: 429, retryAfter: '1' },
+				sentAt,
+				client.now,
+				0,
+			);
+		refuse(one, 990);
+		for (const sentAt of [990, 992, 994, 996, 998]) refuse(many, sentAt);
+		one.until(5 * SECOND);
+		expect(many.until(5 * SECOND).sent).toHaveLength(one.sent.length);
+	});
+
+	test('right after a pause that was too short slows nothing down', () => {
+		// Without Retry-After, the first pauses are much shorter than this window.
+		const client = new Client(fixedWindow(100, 10 * SECOND), false).until(100 * SECOND);
+		const carried = client.sent.length - client.refused();
+		expect(carried).toBeGreaterThan(900);
+	});
+});
+
+test('after a time without requests nothing is made up for', () => {
+	const client = new Client(tokenBucket(5, 100)).until(120 * SECOND);
+	const before = client.refused();
+	client.now += 10 * SECOND;
+	const { pace, now } = client;
+	pace.take(now);
+	// A bucket of one token is refilled after 200 ms.
+	expect(pace.opensAt - now).toBeGreaterThan(190);
+	expect(before).toBeGreaterThan(0);
+});
+
+test('ten minutes of nothing but 429 take few requests, and it goes on well afterwards', () => {
+	const minutes = 60 * SECOND;
+	const limiter = slidingWindow(20);
+	const client = new Client((now) => (now < 10 * minutes ? 1 : limiter(now)), false);
+	client.until(10 * minutes);
+	expect(client.sent.length).toBeLessThan(40);
+	client.until(13 * minutes);
+	// A pause is 75 s at the longest.
+	const from = 11.5 * minutes;
+	const carried = client.in(from, 13 * minutes).length - client.refused(from);
+	expect(carried).toBeGreaterThan(0.85 * 20 * 90);
+});
+
+test('a limit that falls to a tenth is found within seconds', () => {
+	const [high, low] = [slidingWindow(50), slidingWindow(5)];
+	const client = new Client((now) => (now < 60 * SECOND ? high(now) : low(now)));
+	client.until(120 * SECOND);
+	expect(client.refused(60 * SECOND)).toBeLessThan(0.1 * 5 * 60);
+	const carried = client.in(75 * SECOND, 120 * SECOND).length - client.refused(75 * SECOND);
+	expect(carried).toBeGreaterThan(0.8 * 5 * 45);
+});
+
+test('a limit that rises tenfold is found within two minutes', () => {
+	const [low, high] = [slidingWindow(5), slidingWindow(50)];
+	const client = new Client((now) => (now < 60 * SECOND ? low(now) : high(now)));
+	client.until(240 * SECOND);
+	expect(client.in(180 * SECOND, 240 * SECOND).length).toBeGreaterThan(0.8 * 50 * 60);
+});
