@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 
 import { seeRun, thisSchedule } from '../../bench/lateness.cts';
-import { randomFrom } from '../../bench/policies.cts';
+import { randomFrom } from '../../bench/virtualTime.cts';
 import { Durations, durationsOf } from '../../nodes/AgentInvocation/runs/durations.ts';
 import { delayBeforeNextPoll } from '../../nodes/AgentInvocation/runs/schedule.ts';
 
