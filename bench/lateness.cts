@@ -72,6 +72,17 @@ const SPREADS: Record<string, (random: () => number) => number> = {
 		1 + 0.05 * Math.sqrt(-2 * Math.log(1 - random())) * Math.cos(2 * Math.PI * random()),
 };
 
+export const knownHeads = [
+	'Length',
+	'Spread',
+	'Mean lateness',
+	'Requests',
+	'Most',
+	'With 8 at the most',
+	`Lateness at ${LATENCY_MS} ms`,
+	'Least the bound allows',
+];
+
 /** Runs of a known length: the sixth of each agent, by length, spread and how many are known. */
 export function knownLengths(samples: number): Array<Array<string | number>> {
 	const rows = [];
@@ -98,12 +109,45 @@ export function knownLengths(samples: number): Array<Array<string | number>> {
 	return rows;
 }
 
+/** Ways to poll, and how late each sees runs of a length with a spread of 10 %, as a mean share of it. */
+export const waysToPoll: Record<string, (seconds: number) => number> = {
+	'This node, five runs known': (seconds) => meanLateness(seconds, 5, thisSchedule),
+	'This node, no run known': (seconds) => meanLateness(seconds, 0, thisSchedule),
+	'Each second': (seconds) => meanLateness(seconds, 0, () => fixedSchedule(1_000)),
+	'Each 5 s': (seconds) => meanLateness(seconds, 0, () => fixedSchedule(5_000)),
+};
+
+function fixedSchedule(intervalMs: number): Knowledge {
+	return { learn: () => {}, delay: () => intervalMs };
+}
+
+function meanLateness(seconds: number, known: number, open: () => Knowledge): number {
+	const random = randomFrom(7);
+	const durationMs = () => seconds * 1_000 * (0.9 + 0.2 * random());
+	const shares = Array.from({ length: 300 }, () => {
+		const knowledge = open();
+		for (let run = 0; run < known; run++) knowledge.learn(durationMs());
+		const ms = durationMs();
+		return seeRun(ms, knowledge, LATENCY_MS).lateMs / ms;
+	});
+	return mean(shares);
+}
+
 /** A create, the polls that the bound of 65 s or 20 % asks for before a run's earliest end, and one more. */
 function leastRequests(earliestEndMs: number): number {
 	let [polls, waitedMs] = [1, 0];
 	for (; waitedMs < earliestEndMs; polls++) waitedMs += Math.max(65_000, waitedMs / 5);
 	return polls + (waitedMs > 1.05 * earliestEndMs ? 0 : 1);
 }
+
+export const anyHeads = [
+	'Durations',
+	'Schedule',
+	'Mean lateness',
+	'Of a second at least',
+	'Mean (s)',
+	'Requests',
+];
 
 /** Runs one after the other, whose durations differ: the schedule before and this one. */
 export function anyLengths(runs: number): Array<Array<string | number>> {
@@ -144,30 +188,4 @@ function mean(values: number[]): number {
 
 function percent(share: number): string {
 	return `${(share * 100).toFixed(2)}%`;
-}
-
-/** Prints a table as the other benchmarks do. */
-function print(heads: string[], rows: Array<Array<string | number>>): void {
-	const lines = [heads, heads.map(() => '---'), ...rows];
-	process.stdout.write(`${lines.map((cells) => `| ${cells.join(' | ')} |`).join('\n')}\n\n`);
-}
-
-if (require.main === module) {
-	print(
-		[
-			'Length',
-			'Spread',
-			'Mean lateness',
-			'Requests',
-			'Most',
-			'With 8 at the most',
-			`Lateness at ${LATENCY_MS} ms`,
-			'Least the bound allows',
-		],
-		knownLengths(5_000),
-	);
-	print(
-		['Durations', 'Schedule', 'Lateness', 'Of a second at least', 'Mean (s)', 'Requests'],
-		anyLengths(20_000),
-	);
 }

@@ -3,7 +3,11 @@ import path from 'node:path';
 import { parseArgs } from 'node:util';
 
 import { dateAndMachine } from '../hosts/processes.cts';
+import { CROWD_ITEMS, CROWD_LIMIT, refusedOfLoop, refusedOfThisNode } from './crowd.cts';
 import { costOfWaiting, costPerItem, sizeWhileWaiting } from './hosted.cts';
+import { inEngine, loads } from './inEngine.cts';
+import { anyHeads, anyLengths, knownHeads, knownLengths, waysToPoll } from './lateness.cts';
+import { draw, type Line, type Picture } from './pictures.cts';
 import {
 	distributions,
 	ENGINE_MS,
@@ -32,7 +36,10 @@ async function main(): Promise<void> {
 	const sections = [
 		'# Benchmarks',
 		`\`npm run bench${quick ? ' -- --quick' : ''}\` on ${dateAndMachine()}, Node.js ${process.versions.node}. One run; compare by ratio.`,
+		...(await pictures()),
 		await against(),
+		await engine(),
+		lateness(),
 		await atTheLimit(),
 		await perItem(),
 		await waiting(),
@@ -41,6 +48,102 @@ async function main(): Promise<void> {
 	const results = `${sections.join('\n\n')}\n`;
 	if (quick) process.stdout.write(results);
 	else writeFileSync(path.join(__dirname, 'RESULTS.md'), results);
+}
+
+/** Draws the three pictures that say most, beside the results. */
+async function pictures(): Promise<string[]> {
+	say('Pictures');
+	const series = async (ys: number[], of: (x: number) => number | Promise<number>) => {
+		const points: Line['points'] = [];
+		for (const x of ys) points.push([x, await of(x)]);
+		return points;
+	};
+	const wall: Line[] = [];
+	for (const [name, policy] of Object.entries(policies)) {
+		const ofRuns = distributions['2 s each']!;
+		const points = await series([1, 3, 10, 30, 100, 300, 1_000], async (count) => {
+			return (await simulate(policy, ofRuns(count))).wallMs / 1_000;
+		});
+		wall.push({ name, points });
+	}
+	const late: Line[] = [];
+	for (const [name, meanLateness] of Object.entries(waysToPoll)) {
+		const lengths = [2, 5, 10, 30, 60, 300, 1_800, 3_600, 28_800];
+		late.push({ name, points: await series(lengths, (length) => 100 * meanLateness(length)) });
+	}
+	const crowd = [1, 2, 5, 10, 20, 50];
+	const refused: Line[] = [
+		{
+			name: 'This node',
+			points: await series(crowd, async (count) => 100 * (await refusedOfThisNode(count))),
+		},
+		{
+			name: "A loop of n8n's own nodes, Retry On Fail",
+			points: await series(crowd, async (count) => 100 * (await refusedOfLoop(count))),
+		},
+	];
+	const all: Record<string, Picture> = {
+		'wall-time': {
+			title: 'Runs of 2 s: until all results are there',
+			x: 'Items',
+			y: 'Seconds',
+			yIsLog: true,
+			lines: wall,
+		},
+		lateness: {
+			title: "From a run's end until it is seen, on the average",
+			x: 'Seconds that a run takes, give or take 10%',
+			y: '% of the run',
+			yIsLog: true,
+			lines: late,
+		},
+		refused: {
+			title: `${CROWD_ITEMS} items each, one key, ${CROWD_LIMIT} requests a second`,
+			x: 'Executions at a time',
+			y: '% of requests refused',
+			lines: refused,
+		},
+	};
+	return Object.entries(all).map(([name, picture]) => {
+		if (!quick) writeFileSync(path.join(__dirname, `${name}.svg`), draw(picture));
+		return `![${picture.title}](${name}.svg)`;
+	});
+}
+
+async function engine(): Promise<string> {
+	say("In n8n's engine");
+	const rows: Row[] = [];
+	for (const load of loads) {
+		const first = await inEngine(load);
+		const second = await inEngine(load);
+		const requests = Math.max(first.requests, second.requests);
+		const refused = Math.max(first.refused, second.refused);
+		rows.push([
+			load.what,
+			seconds(first.seconds * 1_000),
+			seconds(second.seconds * 1_000),
+			requests,
+			refused,
+		]);
+	}
+	return `## In n8n's engine
+
+The node in n8n-core's engine, over HTTP, against the sandbox in the same process; each twice, in an agent that is known from the second on.
+
+${table(['Load', 'First (s)', 'Second (s)', 'Requests', 'Refused'], rows)}`;
+}
+
+function lateness(): string {
+	say('Lateness');
+	return `## Lateness
+
+The schedule alone, by arithmetic. The sixth run of an agent of which five are known, by its length and spread; requests with the create:
+
+${table(knownHeads, knownLengths(quick ? 200 : 5_000))}
+
+Runs of any length, one after the other, with a latency of ${LATENCY_MS} ms; before, the median of the latest 25 decided:
+
+${table(anyHeads, anyLengths(quick ? 1_000 : 20_000))}`;
 }
 
 async function against(): Promise<string> {
