@@ -99,21 +99,15 @@ function limiterOf({ limiter, rate }: Cell): Limiter {
 }
 
 /**
- * The least time for any client: it knows the limiter and sends each request at the first moment at which
- * it is carried, all creates before the polls, and one poll for each run, when that has ended.
+ * The least time for a client that sends evenly at the limiter's rate: all creates, then one poll for each
+ * run, when it has ended. One that uses a limiter's burst can take less.
  */
-function leastMsOf(cell: Cell): number {
-	const limiter = limiterOf(cell);
-	const count = cell.items * cell.executions;
-	let now = 0;
-	const send = (from: number) => {
-		now = Math.max(now, from);
-		for (let wait = limiter(now); wait > 0; wait = limiter(now)) now += Math.max(wait, 1e-6);
-		return now;
-	};
-	const createdAt = Array.from({ length: count }, () => send(0));
-	for (const at of createdAt) send(at + Math.max(RUN_MS, cell.roundTripMs));
-	return now + cell.roundTripMs;
+function leastMsOf({ limiter, rate, roundTripMs, items, executions }: Cell): number {
+	const last = items * executions - 1;
+	const apartMs = limiter === undefined ? 0 : 1_000 / rate;
+	const lastCreateMs = last * apartMs;
+	const lastPollMs = Math.max(lastCreateMs + RUN_MS, (2 * last + 1) * apartMs);
+	return lastPollMs + roundTripMs;
 }
 
 /** Why a cell misses the target: no client can know the limiter before it is refused. */
