@@ -1,6 +1,7 @@
 import { slidingWindow } from '../../bench/limiters.cts';
 import { isWithinTarget, simulateCell, type Cell } from '../../bench/simulation.cts';
 import { onVirtualTime } from '../../bench/virtualTime.cts';
+import { RateLimiter } from '../../nodes/AgentInvocation/service/rateLimiter.ts';
 import { SimulatedHost } from './simulatedHost.cts';
 import { json, SimulatedService, type Behaviour } from './simulatedService.cts';
 
@@ -63,6 +64,14 @@ describe('where the service has no limit', () => {
 		const many = await onVirtualTime(() => executions([100], {}).hosts[0]!.run());
 		expect(many.ms).toBeLessThan(1.5 * one.ms);
 	});
+});
+
+test('a request takes its place in the queue once, however long the queue', async () => {
+	const admit = jest.spyOn(RateLimiter.prototype, 'admit');
+	const { service, hosts } = executions([300], { limiter: slidingWindow(5) });
+	await onVirtualTime(() => hosts[0]!.run());
+	expect(admit).toHaveBeenCalledTimes(service.requests.length);
+	admit.mockRestore();
 });
 
 test('one item beside an execution of 500 has its run within a second', async () => {
