@@ -86,14 +86,18 @@ describe.each([
 	['a token bucket of 0.1 s', (rate: number) => tokenBucket(rate, 100)],
 	['a token bucket of 1 s', (rate: number) => tokenBucket(rate, SECOND)],
 ])('against %s', (_, limiterOf) => {
-	test.each([5, 20, 100])('of %d a second it finds the limit and keeps close below it', (rate) => {
-		const client = new Client(limiterOf(rate)).until(120 * SECOND);
-		const carried = client.sent.length - client.refused();
-		expect(carried).toBeGreaterThan((rate * 120) / 1.2);
-		expect(client.refused()).toBeLessThan(0.05 * client.sent.length);
-		// It does not try again and again.
-		expect(client.refused(20 * SECOND, 40 * SECOND)).toBeLessThan(0.05 * rate * 20);
-	});
+	test.each([2, 5, 20, 50, 100])(
+		'of %d a second it finds the limit and keeps close below it',
+		(rate) => {
+			const client = new Client(limiterOf(rate)).until(120 * SECOND);
+			const carried = client.sent.length - client.refused();
+			// A bucket of one token, refilled after half a second, is the hardest to measure.
+			expect(carried).toBeGreaterThan(rate * 120 * (rate === 2 ? 0.6 : 0.83));
+			expect(client.refused()).toBeLessThan(0.05 * client.sent.length);
+			// It does not try again and again.
+			expect(client.refused(20 * SECOND, 40 * SECOND)).toBeLessThan(0.05 * rate * 20);
+		},
+	);
 });
 
 describe('a refusal', () => {
@@ -160,9 +164,9 @@ test('a limit that falls to a tenth is found within seconds', () => {
 	expect(carried).toBeGreaterThan(0.8 * 5 * 45);
 });
 
-test('a limit that rises tenfold is found within two minutes', () => {
+test('a limit that rises tenfold is found within a little more than a minute', () => {
 	const [low, high] = [slidingWindow(5), slidingWindow(50)];
 	const client = new Client((now) => (now < 60 * SECOND ? low(now) : high(now)));
-	client.until(240 * SECOND);
-	expect(client.in(180 * SECOND, 240 * SECOND).length).toBeGreaterThan(0.8 * 50 * 60);
+	client.until(180 * SECOND);
+	expect(client.in(140 * SECOND, 180 * SECOND).length).toBeGreaterThan(0.8 * 50 * 40);
 });

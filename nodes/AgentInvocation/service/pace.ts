@@ -6,11 +6,11 @@ const FIRST_RATE = 80;
 const HIGHEST_RATE = 1_000;
 const LOWEST_RATE = 0.5;
 
-/** By which factor a second the rate grows, and for how long after a pause it does not, in ms. */
-const GROWTH = {
-	unknown: { factor: 1.3, afterMs: 1_000 },
-	known: { factor: 1.02, afterMs: 15_000 },
-};
+/** By this factor a second the rate grows. */
+const GROWTH = 1.3;
+
+/** For how long after a pause the rate does not grow, in ms. */
+const STEADY_MS = { limitUnknown: 1_000, limitKnown: 60_000 };
 
 /** What is kept of the rate that the service has carried, once it refused more. */
 const KEPT_OF_CARRIED = 0.95;
@@ -20,9 +20,6 @@ const KEPT_OF_RATE = 0.25;
 
 /** What was carried is measured over a second, and over so many requests where they take longer. */
 const MEASURED = { ms: 1_000, requests: 20 };
-
-/** For how long after a refusal the limit counts as known, in ms. */
-const LIMIT_KNOWN_MS = 60_000;
 
 /** The longest pause, in ms: what is asked for by mistake must not keep all executions of a key for days. */
 const LONGEST_PAUSE_MS = 3_600_000;
@@ -37,16 +34,16 @@ const CATCH_UP_MS = 50;
  * How fast requests may be sent; times are those of a clock, in ms.
  *
  * The rate grows for as long as nothing is refused. A 429 pauses everything for as long as the service
- * asks, or for a growing time; then the pace goes on a little below the rate that was carried. Where next
- * to nothing was carried, the limit is still unknown: a quarter of the rate is tried.
+ * asks, or for a growing time; then the pace goes on a little below the rate that was carried, and tries
+ * more after a minute. Where next to nothing was carried, the limit is still unknown: a quarter of the rate
+ * is tried, and soon more.
  *
  * `bench/simulation.cts` shows what comes of it with the limiters that services have.
  */
 export class Pace {
 	private rate = FIRST_RATE;
 
-	/** `guessed`: from what was carried in less than a second, which may have been a burst. */
-	private limit: 'unknown' | 'guessed' | 'measured' = 'unknown';
+	private isLimitKnown = false;
 
 	private nextAt = -Infinity;
 
@@ -71,14 +68,13 @@ export class Pace {
 	/** A request is sent. */
 	take(now: number): void {
 		if (this.resumedAt <= this.pausedAt) this.resumedAt = now;
-		if (now - this.pausedAt > LIMIT_KNOWN_MS) this.limit = 'unknown';
 		// After a time without requests there is nothing to catch up with.
 		const from = now - this.opensAt < CATCH_UP_MS ? this.opensAt : now;
 		this.nextAt = this.refusalsInARow > 1 ? now + PROBE_MS : from + 1_000 / this.rate;
-		const { factor, afterMs } = this.limit === 'unknown' ? GROWTH.unknown : GROWTH.known;
-		if (now - this.resumedAt < afterMs) return;
+		const { limitKnown, limitUnknown } = STEADY_MS;
+		if (now - this.resumedAt < (this.isLimitKnown ? limitKnown : limitUnknown)) return;
 		// Growing with each request and not with time, a pace that nobody uses does not grow.
-		this.rate = Math.min(this.rate * factor ** (1 / this.rate), HIGHEST_RATE);
+		this.rate = Math.min(this.rate * GROWTH ** (1 / this.rate), HIGHEST_RATE);
 	}
 
 	/**
@@ -114,16 +110,14 @@ export class Pace {
 	}
 
 	private slowDown(refusedAt: number): void {
+		// What came in a burst counts as all that a second holds.
 		const ranMs = Math.min(refusedAt - this.resumedAt, this.measuredMs);
-		// What came in a burst counts as all that a second holds, unless the limit had just been measured.
-		const spanMs = this.limit === 'measured' ? ranMs : Math.max(ranMs, MEASURED.ms);
-		const from = refusedAt - spanMs;
-		const carriedAt = this.carriedAt.filter((at) => at >= from && at < refusedAt);
+		const spanMs = Math.max(ranMs, MEASURED.ms);
+		const carriedAt = this.carriedAt.filter((at) => at >= refusedAt - spanMs && at < refusedAt);
 		// A pause that was too short says nothing about the rate.
 		if (!carriedAt.some((at) => at >= this.resumedAt)) return;
 		const carriedRate = (carriedAt.length * 1_000) / spanMs;
-		if (carriedRate < this.rate * KEPT_OF_RATE) this.limit = 'unknown';
-		else this.limit = ranMs >= MEASURED.ms ? 'measured' : 'guessed';
+		this.isLimitKnown = carriedRate >= this.rate * KEPT_OF_RATE;
 		const kept = Math.min(carriedRate, this.rate) * KEPT_OF_CARRIED;
 		this.rate = Math.max(kept, this.rate * KEPT_OF_RATE, LOWEST_RATE);
 	}
