@@ -100,6 +100,11 @@ describe.each([
 	);
 });
 
+test('where there are no bursts it carries 85 % of the limit for ten minutes on end', () => {
+	const client = new Client(tokenBucket(5, 100)).until(600 * SECOND);
+	expect(client.sent.length - client.refused()).toBeGreaterThan(0.85 * 5 * 600);
+});
+
 describe('a refusal', () => {
 	test('pauses everything for as long as the service asks', () => {
 		const client = new Client(tokenBucket(5, 1_000)).until(SECOND);
