@@ -6,11 +6,11 @@ const FIRST_RATE = 80;
 const HIGHEST_RATE = 1_000;
 const LOWEST_RATE = 0.5;
 
-/** By this factor a second the rate grows. */
-const GROWTH = 1.3;
-
-/** For how long after a pause the rate does not grow, in ms. */
-const STEADY_MS = { limitUnknown: 1_000, limitKnown: 60_000 };
+/** By which factor a second the rate grows, and for how long after a pause it does not, in ms. */
+const GROWTH = {
+	limitUnknown: { factor: 1.3, afterMs: 1_000 },
+	limitKnown: { factor: 1.05, afterMs: 60_000 },
+};
 
 /** What is kept of the rate that the service has carried, once it refused more. */
 const KEPT_OF_CARRIED = 0.95;
@@ -71,10 +71,10 @@ export class Pace {
 		// After a time without requests there is nothing to catch up with.
 		const from = now - this.opensAt < CATCH_UP_MS ? this.opensAt : now;
 		this.nextAt = this.refusalsInARow > 1 ? now + PROBE_MS : from + 1_000 / this.rate;
-		const { limitKnown, limitUnknown } = STEADY_MS;
-		if (now - this.resumedAt < (this.isLimitKnown ? limitKnown : limitUnknown)) return;
+		const { factor, afterMs } = this.isLimitKnown ? GROWTH.limitKnown : GROWTH.limitUnknown;
+		if (now - this.resumedAt < afterMs) return;
 		// Growing with each request and not with time, a pace that nobody uses does not grow.
-		this.rate = Math.min(this.rate * GROWTH ** (1 / this.rate), HIGHEST_RATE);
+		this.rate = Math.min(this.rate * factor ** (1 / this.rate), HIGHEST_RATE);
 	}
 
 	/**
