@@ -8,7 +8,7 @@ const LOWEST_RATE = 0.5;
 
 /** By which factor a second the rate grows, and for how long after a pause it does not, in ms. */
 const GROWTH = {
-	limitUnknown: { factor: 1.3, afterMs: 1_000 },
+	limitUnknown: { factor: 1.6, afterMs: 1_000 },
 	limitKnown: { factor: 1.05, afterMs: 60_000 },
 };
 
