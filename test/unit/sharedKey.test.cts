@@ -145,3 +145,20 @@ test('a key that is revoked ends all thirty executions that share it, each with 
 	// Each needs one answer, in turn, at 20 a second.
 	expect(ms).toBeLessThan(5_000 + 3_500);
 });
+
+test('when the package is updated, executions of the old one go on beside those of the new one', async () => {
+	const { service, hosts } = executions([40], { limiter: slidingWindow(20) });
+	const { result } = await onVirtualTime(async () => {
+		const before = hosts[0]!.run();
+		await sleep(1_000);
+		jest.resetModules();
+		const updated = await import('./simulatedHost.cts');
+		expect(updated.SimulatedHost).not.toBe(SimulatedHost);
+		const after = new updated.SimulatedHost({ service, count: 40, options: { timeout: 0 } });
+		after.apiKey = hosts[0]!.apiKey;
+		after.parametersOf = (item) => ({ item: 1_000 + item });
+		return await Promise.all([before, after.run()]);
+	});
+	expect(result.map((items) => items.length)).toEqual([40, 40]);
+	expect(service.created).toHaveLength(80);
+});
