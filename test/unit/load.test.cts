@@ -1,5 +1,7 @@
 import fc from 'fast-check';
+import type { IDataObject } from 'n8n-workflow';
 
+import { slidingWindow } from '../../bench/limiters.cts';
 import { durationsOf } from '../../nodes/AgentInvocation/runs/durations.ts';
 import { SimulatedHost } from './simulatedHost.cts';
 import { lostConnection, SimulatedService, type Behaviour } from './simulatedService.cts';
@@ -81,7 +83,7 @@ test.each([
 	expect(refused / service.requests.length).toBeLessThan(0.05);
 });
 
-test('creates go first, so that the last run of a batch starts before most polls are carried', async () => {
+test('creates have two of three turns, so that the last run of a batch starts before most polls are carried', async () => {
 	const { service } = await work({
 		durations: Array.from({ length: 100 }, () => 5_000),
 		concurrency: 100,
@@ -90,8 +92,53 @@ test('creates go first, so that the last run of a batch starts before most polls
 		latencyMs: 20,
 	});
 	const times = service.created.map(({ at }) => at);
-	// 100 creates at 10 a second.
-	expect(Math.max(...times) - Math.min(...times)).toBeLessThan(1.4 * 10_000);
+	// 100 creates at 10 a second, and half as many polls.
+	expect(Math.max(...times) - Math.min(...times)).toBeLessThan(1.2 * 15_000);
+});
+
+describe('many items at a slow service', () => {
+	const slow = { limiter: slidingWindow(10), saysRetryAfter: true, latencyMs: 50 };
+	const execute = async (count: number, behaviour: Partial<Behaviour>, more: IDataObject) => {
+		const options = { ...more };
+		const service = new SimulatedService({
+			runOf: () => ({ durationMs: 10_000 }),
+			...slow,
+			...behaviour,
+		});
+		const node = { onError: 'continueRegularOutput' } as const;
+		const host = new SimulatedHost({ service, count, options, node, parameters: more });
+		return { service, items: await host.execute() };
+	};
+
+	test('runs are seen while others are still created, before their time limit', async () => {
+		const { items, service } = await execute(400, {}, { timeout: 90 });
+		expect(service.created).toHaveLength(400);
+		const failed = items.filter(({ json }) => json.status !== 'succeeded');
+		// At its time limit, a poll may meet the rate limit.
+		expect(failed.length).toBeLessThanOrEqual(4);
+	});
+
+	test('no item fails because others are queued before it', async () => {
+		const { items, service } = await execute(
+			800,
+			{ limiter: slidingWindow(2) },
+			{ waitForCompletion: false },
+		);
+		expect(service.created).toHaveLength(800);
+		expect(items.map(({ json }) => json.error)).toEqual(new Array(800).fill(undefined));
+	});
+
+	test('runs that fail show that it does not go well, output or not', async () => {
+		const { service } = await execute(
+			60,
+			{ limiter: slidingWindow(1_000), runOf: () => ({ durationMs: 1_000, status: 'failed' }) },
+			{ onUnsuccessfulRun: 'output' },
+		);
+		const first = service.created[0]!.at;
+		// Ten at a time.
+		expect(service.created.filter(({ at }) => at < first + 1_000)).toHaveLength(10);
+		expect(service.created).toHaveLength(60);
+	});
 });
 
 test('100 runs of 2 s side by side take hardly longer than one, on the virtual clock', async () => {

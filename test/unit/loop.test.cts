@@ -276,6 +276,6 @@ describe('automatic concurrency', () => {
 			},
 		});
 		expect(await end()).toEqual({ is: 'worked' });
-		expect(most).toBe(1_000);
+		expect(most).toBe(100);
 	});
 });

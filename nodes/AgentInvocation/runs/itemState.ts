@@ -29,7 +29,11 @@ export interface Wait {
 
 /** What a step makes of an item. */
 export type Step =
-	| { is: 'done'; outputs: IDataObject[] }
+	| {
+			is: 'done';
+			outputs: IDataObject[];
+			/** The run has failed or was cancelled. */ isUnsuccessful?: boolean;
+	  }
 	| { is: 'failed'; failure: Failure; /** The run itself has ended so. */ runEnded?: boolean }
 	| { is: 'waiting'; wait: Wait }
 	/** The signal came first: the item stays as it was. */
@@ -41,8 +45,8 @@ export type Ended = Step & { is: 'done' | 'failed' };
 export type ItemState = { is: 'notBegun' } | { is: 'underWay' } | Exclude<Step, { is: 'stopped' }>;
 
 /** Ends an item with its one output. */
-export function done(output: IDataObject): Step {
-	return { is: 'done', outputs: [output] };
+export function done(output: IDataObject, isUnsuccessful = false): Step {
+	return { is: 'done', outputs: [output], ...(isUnsuccessful && { isUnsuccessful }) };
 }
 
 /** Fails an item with what a result says. */

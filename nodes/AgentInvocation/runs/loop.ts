@@ -3,8 +3,14 @@ import type { Failure } from '../result';
 import { GOES_WELL_AFTER_MS, type Concurrency } from './concurrency';
 import type { Ended, ItemState, Step, Wait } from './itemState';
 
-/** How many items may be beginning at the same time. */
-const MOST_BEGINNING = 1_000;
+/**
+ * How many items may be beginning at the same time, as many as any service takes: the patience of a create
+ * does not pass while it is queued behind those of other items.
+ */
+const MOST_BEGINNING = 100;
+
+/** How many items may be under way at the same time, each perhaps with a connection of its own. */
+const MOST_UNDER_WAY = 1_000;
 
 /** What is to happen while nothing is under way. */
 export type Idle =
@@ -135,6 +141,7 @@ export class Loop {
 
 	private poll(isDue: (wait: Wait) => boolean): void {
 		for (const [index, wait] of this.waiting) {
+			if (this.underWay.size >= MOST_UNDER_WAY) return;
 			if (!isDue(wait)) continue;
 			this.waiting.delete(index);
 			const before = { is: 'waiting', wait } as const;
@@ -161,7 +168,7 @@ export class Loop {
 	private put(index: number, state: ItemState): void {
 		this.states[index] = state;
 		if (state.is === 'notBegun') this.notBegun.push(index);
-		if (state.is === 'done') this.goesWell = true;
+		if (state.is === 'done' && !state.isUnsuccessful) this.goesWell = true;
 		if (state.is === 'waiting') {
 			this.waiting.set(index, state.wait);
 			this.latestStartAt = Math.max(this.latestStartAt, state.wait.startedAt);
@@ -181,6 +188,7 @@ export class Loop {
 				? this.latestStartAt + GOES_WELL_AFTER_MS
 				: Infinity;
 		const due = waits.reduce((first, { dueAt }) => Math.min(first, dueAt), isTriedUntil);
+		if (this.underWay.size >= MOST_UNDER_WAY) return await this.untilNews(Infinity);
 		if (this.underWay.size > 0 || isTriedUntil < Infinity) return await this.untilNews(due);
 		const next = idle(waits);
 		if (next.is === 'park') return { is: 'parked', until: next.until };

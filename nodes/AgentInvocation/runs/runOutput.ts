@@ -12,7 +12,8 @@ type Subject = Pick<Wait, 'agentId' | 'runId'>;
 export function resultOf(run: Run, subject: Subject, options: WaitOptions): Step {
 	const { agentId, runId } = subject;
 	const details = { agent_id: agentId, run_id: runId, status: run.status };
-	if (isFinished(run) && run.status !== 'succeeded' && options.onUnsuccessfulRun === 'error') {
+	const isUnsuccessful = isFinished(run) && run.status !== 'succeeded';
+	if (isUnsuccessful && options.onUnsuccessfulRun === 'error') {
 		const failure = {
 			message: `Run ${runId} of agent ${agentId} ${describeEnd(run)}`,
 			description:
@@ -23,9 +24,11 @@ export function resultOf(run: Run, subject: Subject, options: WaitOptions): Step
 	}
 
 	const output = outputOf(run, subject);
-	if (options.outputFormat === 'text' || typeof run.output !== 'string') return done(output);
+	if (options.outputFormat === 'text' || typeof run.output !== 'string') {
+		return done(output, isUnsuccessful);
+	}
 	try {
-		return done({ ...output, output: JSON.parse(run.output) });
+		return done({ ...output, output: JSON.parse(run.output) }, isUnsuccessful);
 	} catch (thrown) {
 		const failure = {
 			message: `The output of run ${runId} of agent ${agentId} is not JSON`,

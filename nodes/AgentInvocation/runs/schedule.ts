@@ -1,8 +1,8 @@
-/** When a run is first polled, in ms after its creation. */
+/** When a run of which nothing is known is first polled, in ms after its creation. */
 const FIRST_POLL_MS = 300;
-/** The shortest automatic delay between two polls, in ms. */
+/** The shortest delay between its polls, in ms. */
 const SHORTEST_DELAY_MS = 1_000;
-/** The longest automatic delay between two polls, in ms. */
+/** The longest delay between its polls, in ms. */
 const LONGEST_DELAY_MS = 600_000;
 /**
  * The shortest delay for which n8n stores an execution, in ms: n8n's Wait node sleeps through anything

@@ -67,7 +67,8 @@ export class Pace {
 
 	/** A request is sent. */
 	take(now: number): void {
-		if (this.resumedAt <= this.pausedAt) this.resumedAt = now;
+		// What is sent at its deadline may be sent in a pause.
+		if (this.resumedAt <= this.pausedAt && now >= this.pausedUntil) this.resumedAt = now;
 		// After a time without requests there is nothing to catch up with.
 		const from = now - this.opensAt < CATCH_UP_MS ? this.opensAt : now;
 		this.nextAt = this.refusalsInARow > 1 ? now + PROBE_MS : from + 1_000 / this.rate;
@@ -85,7 +86,7 @@ export class Pace {
 	 */
 	learn(answer: Answer, sentAt: number, now: number, dateMs: number): void {
 		// Requests that were under way when the pause began say nothing new about the rate.
-		const isNew = sentAt > this.pausedAt;
+		const isNew = sentAt > this.pausedAt && sentAt >= this.pausedUntil;
 		if (answer.kind !== 'rateLimited') {
 			// Without a status the service has not said anything.
 			if (answer.status === undefined || !isNew) return;

@@ -6,7 +6,7 @@ import { Pace } from './pace';
 export interface Admission {
 	/** Whose request it is: those of different owners take turns. */
 	owner: object;
-	/** Creates go before polls of the same owner, so that runs start early. */
+	/** Of the same owner, creates go first, so that runs start early; each third turn is a poll's. */
 	priority: 'create' | 'poll';
 	/** By the clock. */
 	deadline: number;
@@ -24,12 +24,23 @@ interface Waiter extends Admission {
 	settle(verdict: Verdict): void;
 }
 
+/** The waiters of an owner, in the order in which they came. */
+interface Queue {
+	create: Set<Waiter>;
+	poll: Set<Waiter>;
+	/** How many turns it has had. */
+	turns: number;
+}
+
+/** Without a share of their own, polls would wait for as long as there is anything to create. */
+const POLLS_EACH = 3;
+
 /** Where all requests that use one API key wait for their turn (`pace.ts` says how fast it comes). */
 export class RateLimiter {
 	private readonly pace = new Pace();
 
-	/** The waiters of each owner, in the order in which they came; the first owner's turn is next. */
-	private readonly queues = new Map<object, Record<Admission['priority'], Set<Waiter>>>();
+	/** By owner; the first one's turn is next. */
+	private readonly queues = new Map<object, Queue>();
 
 	private isServing = false;
 
@@ -64,7 +75,7 @@ export class RateLimiter {
 			};
 			const waiter = { ...admission, settle };
 			signal?.addEventListener('abort', onAbort);
-			const queue = this.queues.get(owner) ?? { create: new Set(), poll: new Set() };
+			const queue = this.queues.get(owner) ?? { create: new Set(), poll: new Set(), turns: 0 };
 			queue[priority].add(waiter);
 			this.queues.set(owner, queue);
 			this.soonest = Math.min(this.soonest, deadline);
@@ -118,8 +129,10 @@ export class RateLimiter {
 	}
 
 	private next(): Waiter | undefined {
-		for (const { create, poll } of this.queues.values()) {
-			for (const waiter of create.size > 0 ? create : poll) return waiter;
+		for (const { create, poll, turns } of this.queues.values()) {
+			const isPollsTurn = (turns + 1) % POLLS_EACH === 0;
+			const first = isPollsTurn ? [poll, create] : [create, poll];
+			for (const queue of first) for (const waiter of queue) return waiter;
 		}
 		return undefined;
 	}
@@ -127,6 +140,7 @@ export class RateLimiter {
 	private endTurn(owner: object): void {
 		const queue = this.queues.get(owner);
 		if (!queue) return;
+		queue.turns++;
 		this.queues.delete(owner);
 		this.queues.set(owner, queue);
 	}

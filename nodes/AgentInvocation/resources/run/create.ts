@@ -77,9 +77,9 @@ export const createFields: INodeProperties[] = [
 export const create: Operation = { concurrency, runs: 'starts', begin };
 
 function concurrency(context: IExecuteFunctions): Result<Concurrency> {
-	const { maxConcurrency = 0 } = context.getNodeParameter('options', 0, {}) as IDataObject;
+	const { maxConcurrency } = context.getNodeParameter('options', 0, {}) as IDataObject;
 	const range = { ...CONCURRENCY_RANGE, whole: true };
-	const count = readNumber(maxConcurrency, 'Max Concurrency', range);
+	const count = readNumber(maxConcurrency ?? 0, 'Max Concurrency', range);
 	if (!count.ok) return count;
 	return succeed(count.value === 0 ? AUTOMATIC : fixedAt(count.value));
 }
@@ -97,8 +97,12 @@ async function begin(work: ItemWork): Promise<Step> {
 		return await compileOnly(agent.value, bindings.value, work);
 	}
 	const waits = context.getNodeParameter('waitForCompletion', itemIndex, true) === true;
-	const retryOnServerError =
-		context.getNodeParameter('options.retryCreateOnServerError', itemIndex, false) === true;
+	const { retryCreateOnServerError } = context.getNodeParameter(
+		'options',
+		itemIndex,
+		{},
+	) as IDataObject;
+	const retryOnServerError = retryCreateOnServerError === true;
 	const patienceMs = waits ? options.value.timeoutMs || Infinity : READ_PATIENCE_MS;
 	const deadline = clock.now() + patienceMs;
 	const started = await startRun(work, agent.value, bindings.value, retryOnServerError, deadline);

@@ -64,7 +64,7 @@ export const waitOptionFields: INodeProperties[] = [
 		typeOptions: POLL_INTERVAL_RANGE_S,
 		default: 0,
 		description:
-			"Seconds between two polls of a run. 0 is automatic: soon at first, then after a fifth of the time waited, so that a run's end is seen at most 20% late.",
+			'Seconds between two polls of a run. 0 is automatic: soon at first, then after a fifth of the time waited, or when runs of the agent are known to end.',
 		...whileWaiting,
 	},
 	{
