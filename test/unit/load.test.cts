@@ -111,11 +111,11 @@ describe('many items at a slow service', () => {
 	};
 
 	test('runs are seen while others are still created, before their time limit', async () => {
-		const { items, service } = await execute(400, {}, { timeout: 90 });
-		expect(service.created).toHaveLength(400);
+		const { items, service } = await execute(1_000, {}, { timeout: 60 });
+		expect(service.created.length).toBeGreaterThan(990);
 		const failed = items.filter(({ json }) => json.status !== 'succeeded');
-		// At its time limit, a poll may meet the rate limit.
-		expect(failed.length).toBeLessThanOrEqual(4);
+		// A create, or the poll at a time limit, may meet the rate limit.
+		expect(failed.length).toBeLessThanOrEqual(10);
 	});
 
 	test('no item fails because others are queued before it', async () => {
@@ -135,8 +135,8 @@ describe('many items at a slow service', () => {
 			{ onUnsuccessfulRun: 'output' },
 		);
 		const first = service.created[0]!.at;
-		// Ten at a time.
-		expect(service.created.filter(({ at }) => at < first + 1_000)).toHaveLength(10);
+		// Ten at a time, of which the first have been seen by then.
+		expect(service.created.filter(({ at }) => at < first + 2_000)).toHaveLength(20);
 		expect(service.created).toHaveLength(60);
 	});
 });
