@@ -185,7 +185,7 @@ async function atTheLimit(): Promise<string> {
 	const misses = missesOf(results);
 	return `## Against the limit
 
-The node itself on virtual time, runs of 2 s, executions that begin at the same moment and use one key, against limiters as services have them, with and without Retry-After, and round trips of 5, 50 and 200 ms: ${results.length} cells (\`bench/simulation.cts\`). The least is the time of a client that knows the limiter, uses its bursts, and polls each run once, when it has ended. Here are the ${large(results).length} cells of 100 items or more. The target: 1.3 times the least time, and 5% or 25 requests refused.
+The node itself on virtual time, runs of 2 s, executions that begin at the same moment and use one key, against limiters as services have them, with and without Retry-After, and round trips of 5, 50 and 200 ms: ${results.length} cells (\`bench/simulation.cts\`). The least is the time of a client that sends evenly at the limiter's rate, and polls each run once, when it has ended. Here are the ${large(results).length} cells of 100 items or more. The target: 1.3 times the least time, and 5% or 25 requests refused.
 
 ${table(summaryHeads, summaryOf(results))}
 
