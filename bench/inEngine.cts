@@ -27,7 +27,7 @@ interface Load {
 	limit?: number;
 }
 
-/** The loads for which issue figures are promised. */
+/** What the results show. */
 export const loads: Load[] = [
 	{ what: '300 items of 1 s, defaults', items: 300, runS: 1 },
 	{ what: '1,000 items of 2 s, defaults', items: 1_000, runS: 2 },

@@ -183,13 +183,13 @@ export class Loop {
 		const waits = [...this.waiting.values()];
 		const { concurrency, idle } = this.work;
 		const isOnTrial = !this.goesWell && this.notBegun.length > 0 && this.beginning === 0;
-		const isTriedUntil =
+		const triedUntil =
 			isOnTrial && concurrency.atFirst < concurrency.most
 				? this.latestStartAt + GOES_WELL_AFTER_MS
 				: Infinity;
-		const due = waits.reduce((first, { dueAt }) => Math.min(first, dueAt), isTriedUntil);
+		const due = waits.reduce((first, { dueAt }) => Math.min(first, dueAt), triedUntil);
 		if (this.underWay.size >= MOST_UNDER_WAY) return await this.untilNews(Infinity);
-		if (this.underWay.size > 0 || isTriedUntil < Infinity) return await this.untilNews(due);
+		if (this.underWay.size > 0 || triedUntil < Infinity) return await this.untilNews(due);
 		const next = idle(waits);
 		if (next.is === 'park') return { is: 'parked', until: next.until };
 		if (next.is === 'poll') this.poll(next.isDue);

@@ -85,7 +85,7 @@ export class Pace {
 	 * @param dateMs the present date, in ms
 	 */
 	learn(answer: Answer, sentAt: number, now: number, dateMs: number): void {
-		// Requests that were under way when the pause began say nothing new about the rate.
+		// Requests from before a pause, or sent at their deadline in it, say nothing new about the rate.
 		const isNew = sentAt > this.pausedAt && sentAt >= this.pausedUntil;
 		if (answer.kind !== 'rateLimited') {
 			// Without a status the service has not said anything.
