@@ -106,14 +106,15 @@ type State = Pick<Sandbox, 'settings' | 'runs' | 'faults' | 'requests' | 'contra
 
 function endpoints({ settings, runs }: State) {
 	const router = express.Router();
+	const allAgents = () => [...settings.moreAgents, ...makeAgents(settings.agentCount)];
 	const findAgent = (request: Request) =>
-		makeAgents(settings.agentCount).find(({ id }) => id === Number(request.params.agentId));
+		allAgents().find(({ id }) => id === Number(request.params.agentId));
 
 	router.get('/agents', (request, response) => {
 		const asked = request.query as { limit?: unknown; offset?: unknown };
 		const limit = Math.min(Number(asked.limit ?? settings.defaultLimit), settings.largestPage);
 		const offset = Number(asked.offset ?? 0);
-		const agents = makeAgents(settings.agentCount);
+		const agents = allAgents();
 		if (settings.agentOrder === 'descending') agents.reverse();
 		response.json({
 			agents: agents.slice(offset, offset + limit).map(showAgent),
@@ -185,7 +186,9 @@ function findWrong(agent: SandboxAgent, bindings: Record<string, string>, settin
 			};
 		}
 	}
-	const missing = agent.parameters.find(({ name, required }) => required && !(name in bindings));
+	const missing = agent.parameters.find(
+		({ name, required }) => required && !Object.hasOwn(bindings, name),
+	);
 	if (missing && settings.missingRequired === 'reject') {
 		return {
 			code: settings.missingParameterCode,

@@ -1,9 +1,13 @@
+import type { SandboxAgent } from './agents.cts';
+
 /** How the sandbox behaves where the interface document says 'not shown', and under load. */
 export interface Settings {
 	/** Keys that are accepted; any other is `invalid_api_key`. */
 	apiKeys: string[];
 	/** How many agents the organization has in all; those beyond the named ones are fillers. */
 	agentCount: number;
+	/** Agents that stand before all others in the list. */
+	moreAgents: SandboxAgent[];
 	/** `limit` when the request has none. */
 	defaultLimit: number;
 	/** A page never holds more than this, whatever was asked for. */
@@ -35,6 +39,7 @@ export interface Settings {
 export const defaultSettings: Settings = {
 	apiKeys: ['sandbox-key'],
 	agentCount: 130,
+	moreAgents: [],
 	defaultLimit: 50,
 	largestPage: 100,
 	totalOffBy: 0,

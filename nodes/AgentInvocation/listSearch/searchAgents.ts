@@ -8,6 +8,7 @@ import { toEditorError } from '../errors/nodeError';
 import { LARGEST_PAGE, readKeptAgents } from '../service/agents';
 import { openService } from '../service/service';
 import type { Agent } from '../service/types';
+import { toLabel } from '../storedText';
 
 /**
  * The agents for the editor's list: a page at a time, or all that match once the user searches, since
@@ -53,7 +54,8 @@ function toListItem({ id, name, description }: Agent): INodeListSearchItems {
 	const about = description?.replace(/\s+/g, ' ').trim() ?? '';
 	const shown =
 		about.length > LONGEST_DESCRIPTION ? `${about.slice(0, LONGEST_DESCRIPTION - 1)}…` : about;
-	return { name: [name || `Agent ${id}`, shown].filter(Boolean).join(DESCRIPTION_MARK), value: id };
+	const label = [name || `Agent ${id}`, shown].filter(Boolean).join(DESCRIPTION_MARK);
+	return { name: toLabel(label), value: id };
 }
 
 function matches({ id, name, description }: Agent, filter: string): boolean {

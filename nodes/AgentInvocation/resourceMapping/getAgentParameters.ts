@@ -9,6 +9,7 @@ import { readAgentId } from '../resources/ids';
 import { readKeptAgents } from '../service/agents';
 import { openService } from '../service/service';
 import type { Agent, AgentParameter } from '../service/types';
+import { toColumn, toLabel } from '../storedText';
 
 const NO_PARAMETERS = 'This agent has no parameters. Nothing needs to be filled in.';
 const AGENT_NOT_KNOWN =
@@ -50,8 +51,8 @@ export async function getAgentParameters(
 // The editor shows the name of a field and nothing else of it, cut off where the panel is narrow.
 function toField({ name, required, description }: AgentParameter): ResourceMapperField {
 	return {
-		id: name,
-		displayName: [required ? `${name} *` : name, description].filter(Boolean).join(': '),
+		id: toColumn(name),
+		displayName: toLabel([required ? `${name} *` : name, description].filter(Boolean).join(': ')),
 		required: required === true,
 		defaultMatch: false,
 		canBeUsedToMatch: false,

@@ -2,6 +2,7 @@ import type { IExecuteFunctions, ResourceMapperValue } from 'n8n-workflow';
 
 import { asError, fail, sentences, succeed, type Failed, type Result } from '../../result';
 import { isJsonObject, type ParameterBinding } from '../../service/types';
+import { toParameterName } from '../../storedText';
 
 /** A parameter as the user gave it. */
 interface Given {
@@ -47,19 +48,25 @@ function readFields(context: IExecuteFunctions, itemIndex: number): Result<Given
 				"'Agent' is an expression. Execute the previous nodes and refresh the parameters, or set 'Specify Parameters' to 'Using Name-Value Pairs' or 'Using JSON'.",
 		});
 	}
-	const json = context.getInputData()[itemIndex]?.json ?? {};
-	const mapped = schema.map(({ id }) => [id, json[id]] as const);
-	const values = isMapped ? Object.fromEntries(mapped) : (fields.value ?? {});
-	const missing = schema.find((field) => field.required && isEmpty(values[field.id]));
+	const json = new Map(Object.entries(context.getInputData()[itemIndex]?.json ?? {}));
+	const values = new Map(
+		isMapped
+			? schema.map(({ id }) => [toParameterName(id), json.get(toParameterName(id))])
+			: Object.entries(fields.value ?? {}).map(([id, value]) => [toParameterName(id), value]),
+	);
+	const missing = schema.find(
+		({ id, required }) => required && isEmpty(values.get(toParameterName(id))),
+	);
 	if (missing) {
+		const name = toParameterName(missing.id);
 		return fail({
-			message: `Parameter '${missing.id}' is required and has no value`,
+			message: `Parameter '${name}' is required and has no value`,
 			description: isMapped
-				? `The input item has no field '${missing.id}'. Add it before this node, or choose 'Map Each Column Manually'.`
+				? `The input item has no field '${name}'. Add it before this node, or choose 'Map Each Column Manually'.`
 				: "Fill it in under 'Parameters'. An expression must give a value for every item.",
 		});
 	}
-	return succeed(Object.entries(values).map(([name, value]) => ({ name, value })));
+	return succeed([...values].map(([name, value]) => ({ name, value })));
 }
 
 function isAgentExpression(context: IExecuteFunctions): boolean {

@@ -1,0 +1,48 @@
+/**
+ * What the editor stores of an agent's texts with the node. n8n evaluates every stored text that begins with
+ * '=' when the node is executed, asks a model for every `$fromAI(...)` in one, and loses values under names
+ * such as `__proto__` or `a"]b` (docs/n8n.md, The editor). So these texts are made harmless before.
+ */
+
+/** The longest label, in UTF-16 units. The editor stores labels with the workflow. */
+const LONGEST_LABEL = 1_000;
+
+/** Shows nothing and parts nothing: the text looks as before. */
+const WORD_JOINER = '\u2060';
+
+/** A text that is only shown, such as the name of an agent or of a field. A cut is shown as '…'. */
+export function toLabel(text: string): string {
+	const shown = text.length > LONGEST_LABEL ? `${cut(text)}…` : text;
+	return shown.replace(/^=/, `${WORD_JOINER}=`).replace(/\$(?=fromAI)/gi, `$${WORD_JOINER}`);
+}
+
+/** Not between the two halves of a character. */
+function cut(text: string): string {
+	return text.slice(0, LONGEST_LABEL - 1).replace(/[\ud800-\udbff]$/, '');
+}
+
+/** Names that stand for themselves. */
+const PLAIN = /^[\p{L}\p{M}\p{N} _.,:;()/&+*?!@#'-]+$/u;
+
+/** What `toColumn` makes of one UTF-16 unit. */
+const ESCAPED = /%([0-9a-f]{4})/g;
+
+/**
+ * The ID of a column of the resource mapper for a parameter's name: the name itself where that is safe to
+ * store. {@link toParameterName} gives the name back.
+ */
+export function toColumn(name: string): string {
+	// `constructor` and the like are not the object's own; lodash, through which n8n goes, takes no `prototype`.
+	if (PLAIN.test(name) && !(name in {}) && name !== 'prototype') return name;
+	return name.replace(/^.|[^\p{L}\p{M}\p{N} ]/gsu, (character) =>
+		character
+			.split('')
+			.map((unit) => `%${unit.charCodeAt(0).toString(16).padStart(4, '0')}`)
+			.join(''),
+	);
+}
+
+/** The name of the parameter whose column has this ID. */
+export function toParameterName(column: string): string {
+	return column.replace(ESCAPED, (_, unit: string) => String.fromCharCode(parseInt(unit, 16)));
+}
