@@ -72,10 +72,12 @@ test.each([
 test('a failed run says which one it was, why it failed and what to do', async () => {
 	await execute('failed');
 	await output()
-		.getByText(/Run [0-9a-f-]{36} of agent 5 failed: A tool of the agent gave no answer/)
+		.getByText(
+			/The agent's run failed: A tool of the agent gave no answer \(run [0-9a-f-]{36} of agent 5\)/,
+		)
 		.first()
 		.waitFor();
-	await output().getByText("set 'If Run Does Not Succeed' under 'Options'").waitFor();
+	await output().getByText("choose 'Output the Run' in 'If Run Does Not Succeed'").waitFor();
 });
 
 test('a parked execution shows that it waits', async () => {

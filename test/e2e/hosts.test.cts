@@ -118,7 +118,7 @@ describe.each<HostName>(['n8n-2', 'n8n-1'])('in %s', (hostName) => {
 		expect(execution.status).toBe('error');
 		const { runId } = sandbox.runs.all.at(-1)!;
 		expect(execution.data.resultData.error?.message).toBe(
-			`Run ${runId} of agent 5 failed: A tool of the agent gave no answer.`,
+			`The agent's run failed: A tool of the agent gave no answer (run ${runId} of agent 5)`,
 		);
 	});
 
@@ -145,7 +145,7 @@ describe.each<HostName>(['n8n-2', 'n8n-1'])('in %s', (hostName) => {
 		const execution = await execute('regular', [{ agent: 4_711 }]);
 		expect(jsonOf(execution, 'Good')).toMatchObject([
 			{
-				error: 'The service has no agent 4711 for this organization',
+				error: 'Agent 4711 was not found',
 				details: { code: 'agent_not_found', http_status: 404, agent_id: 4_711 },
 			},
 		]);

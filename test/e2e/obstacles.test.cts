@@ -129,7 +129,7 @@ test('a workflow that is called and left is stored, and has its results', async 
 });
 
 test.each([
-	['oldOrder', 'executed in the old order'],
+	['oldOrder', 'execution order v0'],
 	['shortOfTime', "the workflow's own timeout is near"],
 ])('%s: the wait stays in memory', async (id, why) => {
 	expect(await outputs(ids[id]!, 'Run')).toEqual([`${id} 0`, `${id} 1`]);

@@ -215,12 +215,12 @@ test('three items that fail, are cancelled and succeed, with an error output', a
 	expect(jsonOf(execution, 'Bad')).toMatchObject([
 		{
 			row: { values: { text: 'broke' } },
-			error: `Run ${failed?.runId} of agent 3 failed: broke`,
+			error: `The agent's run failed: broke (run ${failed?.runId} of agent 3)`,
 			details: { agent_id: 3, run_id: failed?.runId, status: 'failed' },
 		},
 		{
 			row: { values: { status: 'cancelled' } },
-			error: `Run ${cancelled?.runId} of agent 3 was cancelled at the service`,
+			error: `The agent's run was cancelled at the service (run ${cancelled?.runId} of agent 3)`,
 			details: { agent_id: 3, run_id: cancelled?.runId, status: 'cancelled' },
 		},
 	]);
@@ -230,10 +230,10 @@ test('Retry On Fail, and Retry, wait for the runs that go on and start anew the 
 	const execution = await endOf('stops');
 	expect(execution.status).toBe('error');
 	const { error } = execution.data.resultData;
-	expect(error?.message).toMatch(/^Run [0-9a-f-]{36} of agent 3 failed: broke for good$/);
+	expect(error?.message).toMatch(/ failed: broke for good \(run [0-9a-f-]{36} of agent 3\)$/);
 	const other = host.sandbox.runs.all.find(({ bindings }) => bindings.text === 'never awaited');
 	expect(error?.description).toContain(other?.runId);
-	expect(error?.description).toContain("Use 'Get a run'");
+	expect(error?.description).toContain("'Get a run' gives the results");
 	expect(error).toMatchObject({ node: { name: 'Run' } });
 	expect([createsOf(['broke for good']), createsOf(['never awaited', 'soon'])]).toEqual([2, 2]);
 
@@ -340,7 +340,7 @@ test("the workflow's own timeout: the wait ends before it, and names the run", a
 	const [run] = host.sandbox.runs.all.filter(({ bindings }) => bindings.text === 'limited');
 	expect(jsonOf(execution, 'Bad')).toMatchObject([
 		{
-			error: expect.stringMatching(/has not finished within 1[34]\d(\.\d)? s$/) as string,
+			error: expect.stringMatching(/has not finished within 1[34]\d(\.\d)? s \(run /) as string,
 			details: { run_id: run?.runId },
 		},
 	]);

@@ -90,7 +90,9 @@ test('a parked execution that is stopped: its run is not polled any more', async
 test('a run that vanished ends the wait and is named', async () => {
 	const { status, data } = await endOf('vanished');
 	expect(status).toBe('error');
-	expect(data.resultData.error?.message).toMatch(/The service has no run [0-9a-f-]{36} of agent 3/);
+	expect(data.resultData.error?.message).toMatch(
+		/The run was not found \(run [0-9a-f-]{36} of agent 3\)/,
+	);
 	expect(data.resultData.error?.description).toContain('run_not_found');
 });
 

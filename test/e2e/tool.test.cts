@@ -76,10 +76,10 @@ test('a model lists the agents, picks one, fills its parameters and gets the out
 test('an error reaches the model as text that it can act on', async () => {
 	await host.execute('wrong', [{}]);
 	const [value = '', agent = '', parameter = ''] = wrong.results;
-	expect(value).toContain("A parameter's value is not one that agent 2 knows");
+	expect(value).toContain("Parameter 'region' of agent 2 cannot be 'nowhere'");
 	expect(value).toContain("'nowhere' is not an option of parameter 'region'");
-	expect(agent).toContain('The service has no agent 9999 for this organization');
-	expect(parameter).toContain("A parameter's name is not one of agent 5");
+	expect(agent).toContain('Agent 9999 was not found');
+	expect(parameter).toContain('Agent 5 has no parameter');
 	for (const result of wrong.results) {
 		expect(JSON.parse(result)).toEqual([
 			{

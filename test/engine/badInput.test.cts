@@ -58,11 +58,11 @@ test.each([
 
 describe('options are refused with their name', () => {
 	test.each([
-		[{ timeout: -1 }, "'Time Limit'"],
-		[{ timeout: 1e12 }, "'Time Limit'"],
-		[{ timeout: 'soon' }, "'Time Limit'"],
-		[{ pollInterval: -5 }, "'Poll Interval'"],
-		[{ pollInterval: 1e9 }, "'Poll Interval'"],
+		[{ timeout: -1 }, "'Time Limit (Seconds)'"],
+		[{ timeout: 1e12 }, "'Time Limit (Seconds)'"],
+		[{ timeout: 'soon' }, "'Time Limit (Seconds)'"],
+		[{ pollInterval: -5 }, "'Poll Interval (Seconds)'"],
+		[{ pollInterval: 1e9 }, "'Poll Interval (Seconds)'"],
 		[{ maxConcurrency: -1 }, "'Max Concurrency'"],
 		[{ maxConcurrency: 2.5 }, "'Max Concurrency'"],
 	])('%j', async (options, name) => {

@@ -97,7 +97,7 @@ describe('how a run ends', () => {
 		const { error } = await run(sandbox.current, createRun(5));
 		const { runId } = sandbox.current.runs.all[0]!;
 		expect(error!.message).toBe(
-			`Run ${runId} of agent 5 failed: A tool of the agent gave no answer.`,
+			`The agent's run failed: A tool of the agent gave no answer (run ${runId} of agent 5)`,
 		);
 		expect(error!.context.details).toEqual({ agent_id: 5, run_id: runId, status: 'failed' });
 	});
@@ -109,7 +109,9 @@ describe('how a run ends', () => {
 			createRun(3, { seconds: 0.1, status: 'cancelled' }),
 		);
 		const { runId } = sandbox.current.runs.all[0]!;
-		expect(error!.message).toBe(`Run ${runId} of agent 3 was cancelled at the service`);
+		expect(error!.message).toBe(
+			`The agent's run was cancelled at the service (run ${runId} of agent 3)`,
+		);
 	});
 
 	test.each(['failed', 'cancelled'])(
@@ -133,7 +135,9 @@ describe('how a run ends', () => {
 			createRun(3, { seconds: 60 }, { options: { timeout: 1 } }),
 		);
 		const { runId } = sandbox.current.runs.all[0]!;
-		expect(error!.message).toBe(`Run ${runId} of agent 3 has not finished within 1 s`);
+		expect(error!.message).toBe(
+			`The agent's run has not finished within 1 s (run ${runId} of agent 3)`,
+		);
 		expect(error!.description).toContain("'Get a run'");
 		expect(error!.context.details).toMatchObject({ run_id: runId, status: 'running' });
 	});
@@ -170,7 +174,7 @@ describe('the output format', () => {
 		const { runId } = sandbox.current.runs.all[0]!;
 		expect(jsonOf(output)).toEqual([
 			{
-				error: `The output of run ${runId} of agent 3 is not JSON`,
+				error: `The agent's output is not JSON (run ${runId} of agent 3)`,
 				details: { agent_id: 3, run_id: runId, status: 'succeeded', output: 'no json' },
 			},
 		]);
@@ -236,13 +240,13 @@ describe('answers that the interface does not promise', () => {
 	});
 
 	test.each([
-		[{ message: 'No model.' }, 'failed: No model.'],
+		[{ message: 'No model.' }, 'failed: No model'],
 		[{ reason: 7 }, 'failed: {"reason":7}'],
 		[null, 'failed'],
 	])('the error of a run may be any JSON: %j', async (error, said) => {
 		sandbox.current.faults.add({ ...get, body: { run_id: 'r', status: 'failed', error } });
 		const { error: thrown } = await run(sandbox.current, getRun(3, 'r'));
-		expect(thrown!.message).toBe(`Run r of agent 3 ${said}`);
+		expect(thrown!.message).toBe(`The agent's run ${said} (run r of agent 3)`);
 	});
 });
 

@@ -43,7 +43,7 @@ test('that is gone ends the wait and names the run', async () => {
 	isGone = true;
 	const { error } = await running;
 	const { runId } = sandbox.current.runs.all[0]!;
-	expect(error!.message).toContain('was removed or changed while the node was at work');
+	expect(error!.message).toContain('was removed or changed while the node was running');
 	expect(error!.message).toContain(runId);
 	expect(error!.description).toContain('does not exist');
 });

@@ -28,28 +28,28 @@ describe('an unknown parameter, an unknown agent and a bad key give different, h
 			what: 'an unknown parameter',
 			parameters: createRun(3, { colour: 'red' }),
 			code: 'unknown_parameter',
-			message: "A parameter's name is not one of agent 3",
+			message: "Agent 3 has no parameter 'colour'",
 			remedy: "'Using Fields Below'",
 		},
 		{
 			what: 'an unknown value',
 			parameters: createRun(2, { region: 'up' }),
 			code: 'invalid_parameter_value',
-			message: "A parameter's value is not one that agent 2 knows",
+			message: "Parameter 'region' of agent 2 cannot be 'up'",
 			remedy: "'up' is not an option of parameter 'region'",
 		},
 		{
 			what: 'an unknown agent',
 			parameters: createRun(9_999),
 			code: 'agent_not_found',
-			message: 'The service has no agent 9999 for this organization',
+			message: 'Agent 9999 was not found',
 			remedy: 'not published',
 		},
 		{
 			what: 'an unknown run',
 			parameters: getRun(3, UNKNOWN_RUN),
 			code: 'run_not_found',
-			message: `The service has no run ${UNKNOWN_RUN} of agent 3`,
+			message: `The run was not found (run ${UNKNOWN_RUN} of agent 3)`,
 			remedy: "'Run ID'",
 		},
 		{
@@ -64,8 +64,8 @@ describe('an unknown parameter, an unknown agent and a bad key give different, h
 			what: 'a bad agent configuration, whose code is not documented',
 			parameters: createRun(6),
 			code: 'agent_configuration_invalid',
-			message: 'The service rejected the request',
-			remedy: 'The agent has no model.',
+			message: 'The agent has no model',
+			remedy: 'the agent itself at the service',
 		},
 	])('$what', async ({ parameters, apiKey = KEY, code, message, remedy }) => {
 		const credential = { baseUrl: sandbox.current.baseUrl, apiKey };
@@ -79,6 +79,24 @@ describe('an unknown parameter, an unknown agent and a bad key give different, h
 			request_id: expect.stringMatching(/^req_/) as string,
 		});
 		expect(error!.description).not.toContain(apiKey);
+	});
+
+	test('a wrong parameter among several is the one that the service quotes', async () => {
+		const { error } = await run(sandbox.current, createRun(2, { region: 'north', colour: 'red' }));
+		expect(error!.message).toBe("Agent 2 has no parameter 'colour'");
+		const body = { error: { code: 'unknown_parameter', message: 'No.', request_id: 'r' } };
+		sandbox.current.faults.add({ method: 'POST', kind: 'answer', status: 400, body });
+		const { error: other } = await run(sandbox.current, createRun(2, { region: 'x', colour: 'y' }));
+		expect(other!.message).toBe('Agent 2 does not have one of the parameters');
+		expect(other!.description).toContain('The service says: No.');
+	});
+
+	test('whatever code a 401 has, it is the key', async () => {
+		const body = { error: { code: 'key_expired', message: 'Expired.', request_id: 'r' } };
+		sandbox.current.faults.add({ kind: 'answer', status: 401, body });
+		const { error } = await run(sandbox.current, listAgents());
+		expect(error!.message).toBe('The service does not accept the API key');
+		expect(error!.description).toContain('The service says: Expired.');
 	});
 
 	test('no key at all, as when a proxy takes the header away', async () => {
@@ -126,7 +144,7 @@ describe('a create that may have started a run is sent once, and the error says 
 		sandbox.current.faults.add({ method: 'POST', kind: 'answer', status: 409, body });
 		const { error } = await run(sandbox.current, createRun(3));
 		expect(creates(sandbox.current)).toHaveLength(1);
-		expect(error!.message).toBe('The service rejected the request (a run may have been started)');
+		expect(error!.message).toBe('Busy (a run may have been started)');
 	});
 
 	test('the option allows another create after a 5xx', async () => {
@@ -189,7 +207,7 @@ describe('every error after a create names the run', () => {
 		const { runId } = sandbox.current.runs.all[0]!;
 		expect(jsonOf(output)).toEqual([
 			{
-				error: `The service does not accept the API key (run ${runId})`,
+				error: `The service does not accept the API key (run ${runId} of agent 3)`,
 				details: {
 					code: 'invalid_api_key',
 					http_status: 401,
@@ -225,6 +243,26 @@ describe('every error after a create names the run', () => {
 		for (const item of [0, 2, 3]) {
 			expect(error!.description).toContain(`item ${item}: run ${runIdOf(item)} of agent 3`);
 		}
+	});
+
+	test('of many items, it says how to go on, then names three runs; its context has all', async () => {
+		const items = [{ status: 'failed' }, ...Array<object>(7).fill({ status: 'succeeded' })];
+		const values = '={{ JSON.stringify({ seconds: 0.5, status: $json.status }) }}';
+		const { error } = await run(sandbox.current, createRun(3, values), { items: items as never });
+		const remedies = ["'On Error' to 'Continue'", "'Retry' in Executions"];
+		const [onError, retry, more] = [...remedies, 'and 4 more'].map((text) =>
+			error!.description.indexOf(text),
+		);
+		expect(onError).toBeGreaterThan(0);
+		expect(retry).toBeGreaterThan(onError!);
+		expect(more).toBeGreaterThan(retry!);
+		expect(error!.description.match(/item \d+: run/g)).toHaveLength(3);
+		expect(error!.context.runs).toHaveLength(7);
+	});
+
+	test('one that has no others says nothing of them', async () => {
+		const { error } = await run(sandbox.current, createRun(5));
+		expect(error!.description).not.toMatch(/other items|Executions/);
 	});
 });
 
@@ -319,6 +357,29 @@ describe('the key stays home', () => {
 		expect(JSON.stringify(execution)).not.toContain(KEY);
 	});
 
+	test('an agent that quotes it says something else', async () => {
+		const values = (status: string) => ({ seconds: 0, status, text: `"${KEY}" it is` });
+		const json = { options: { outputFormat: 'json' } };
+		const failed = await run(sandbox.current, createRun(3, values('failed')));
+		expect(failed.error!.message).toContain('failed: "(API key)" it is');
+		const noJson = await run(
+			sandbox.current,
+			createRun(3, values('succeeded'), json),
+			onError('continueRegularOutput'),
+		);
+		expect(jsonOf(noJson.output)).toMatchObject([{ details: { output: '"(API key)" it is' } }]);
+		const done = await run(sandbox.current, createRun(3, values('succeeded')));
+		expect(jsonOf(done.output)).toMatchObject([{ output: '"(API key)" it is' }]);
+	});
+
+	test('a key as short as a word does not change what an agent says', async () => {
+		sandbox.with({ apiKeys: ['one'] });
+		const credential = { baseUrl: sandbox.current.baseUrl, apiKey: 'one' };
+		const parameters = createRun(3, { seconds: 0 });
+		const { output } = await run(sandbox.current, parameters, { credential });
+		expect(jsonOf(output)).toMatchObject([{ output: 'Done.' }]);
+	});
+
 	test.each(['refused', 'lost'])(
 		'nor does it stand in an execution whose connection was %s',
 		async (how) => {
@@ -367,11 +428,24 @@ describe('texts of others in our messages', () => {
 		expect(error!.message).toContain(`failed: ${text}`);
 	});
 
+	test('a failed execution is not taken for one that was stopped', async () => {
+		const values = { seconds: 0, status: 'failed', text: 'The order was canceled' };
+		const { run: execution, error } = await run(sandbox.current, createRun(3, values));
+		expect(execution.status).toBe('error');
+		expect(error!.message).toContain('failed: The order was cancelled (run');
+	});
+
 	test('they do not become HTML in the editor', async () => {
 		sandbox.current.faults.add({
 			kind: 'answer',
 			status: 400,
-			body: { error: { code: 'x', message: '<img src=x onerror=alert(1)>', request_id: 'r' } },
+			body: {
+				error: {
+					code: 'unknown_parameter',
+					message: '<img src=x onerror=alert(1)>',
+					request_id: 'r',
+				},
+			},
 		});
 		const { error } = await run(sandbox.current, createRun(1));
 		expect(error!.description).toContain('&lt;img src=x onerror=alert(1)&gt;');
@@ -413,6 +487,6 @@ describe('cancelling', () => {
 			carriedOut: true,
 		});
 		const { error } = await run(sandbox.current, createRun(3), { cancelAfterMs: 400 });
-		expect(error!.description).toContain('A run of agent 3 may have been started');
+		expect(error!.description).toContain('(a run may have been started)');
 	});
 });

@@ -101,7 +101,7 @@ describe('what the node says about its settings when it is executed', () => {
 		[
 			mapped('defineBelow', { region: '={{ "" }}' }),
 			"Parameter 'region' is required and has no value",
-			"Fill it in under 'Parameters'",
+			'Fill it in.',
 		],
 		[
 			mapped('autoMapInputData', null),
@@ -133,18 +133,22 @@ describe('what the node says about its settings when it is executed', () => {
 		[createRun(2, '={{ "" }}'), "'Parameters (JSON)' is empty", FORMS],
 		[createRun(2, '={{ "{no" }}'), "'Parameters (JSON)' is not valid JSON", FORMS],
 		[createRun(2, '7'), "'Parameters (JSON)' is neither an object nor an array", FORMS],
-		[createRun(2, '["a"]'), "Entry 0 of 'Parameters (JSON)' has no name and value", FORMS],
+		[
+			createRun(2, '["a"]'),
+			'\'Parameters (JSON)\' has an entry without a name and a value: "a"',
+			FORMS,
+		],
 		[createRun(2, { region: {} }), "The value of parameter 'region' is an object", ONE_VALUE],
 		[createRun(2, { region: [] }), "The value of parameter 'region' is an array", ONE_VALUE],
 		[
 			wait({ timeout: -1 }),
-			"'Time Limit' must be a number from 0 to 31536000, not '-1'",
-			"Correct 'Time Limit'",
+			"'Time Limit (Seconds)' must be a number from 0 to 31536000, not '-1'",
+			"Correct 'Time Limit (Seconds)'",
 		],
 		[
 			wait({ pollInterval: 'often' }),
-			"'Poll Interval' must be a number from 0 to 86400, not 'often'",
-			"Correct 'Poll Interval'",
+			"'Poll Interval (Seconds)' must be a number from 0 to 86400, not 'often'",
+			"Correct 'Poll Interval (Seconds)'",
 		],
 		[
 			wait({ maxConcurrency: 1_001 }),

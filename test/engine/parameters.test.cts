@@ -117,8 +117,12 @@ test.each([
 	['no JSON', '{ region: north }', 'not valid JSON'],
 	['nothing', '', 'is empty'],
 	['a number', '42', 'neither an object nor an array'],
-	['an array of other things', '["north"]', 'Entry 0'],
-	['an array with a name missing', '[{"name":"region","value":"x"},{"value":"y"}]', 'Entry 1'],
+	['an array of other things', '["north"]', 'without a name and a value: "north"'],
+	[
+		'an array with a name missing',
+		'[{"name":"region","value":"x"},{"value":"y"}]',
+		'without a name and a value: {"value":"y"}',
+	],
 	['a nested object', '{"text":{"a":1}}', "parameter 'text' is an object"],
 	['a nested array', '{"text":["a"]}', "parameter 'text' is an array"],
 	[
@@ -166,7 +170,7 @@ test.each(['reject', 'accept'] as const)(
 		const { error } = await run(sandbox.current, createRun(2, {}, notWaiting));
 		if (missingRequired === 'accept') expect(error).toBeUndefined();
 		else {
-			expect(error!.description).toContain("Parameter 'region' is required.");
+			expect(error!.message).toBe("Parameter 'region' is required");
 			expect(error!.description).toContain('missing_parameter');
 		}
 	},

@@ -42,7 +42,7 @@ function expectN8nError(result: Result<unknown>): void {
 	if (result.ok) return;
 	const error = toNodeError(contextOf({}), result.failure, 0);
 	expect([NodeApiError, NodeOperationError]).toContain(error.constructor);
-	expect(error.message).toBe(result.failure.message);
+	expect(error.message).toBe(result.failure.message.replaceAll('canceled', 'cancelled'));
 	expect(error.message.length).toBeGreaterThan(0);
 }
 

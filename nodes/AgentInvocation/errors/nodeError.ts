@@ -7,11 +7,9 @@ import {
 
 import { sentences, type Failure } from '../result';
 import type { StartedRun } from '../runs/itemMemory';
+import { few } from '../wording';
 
 type Context = IExecuteFunctions | ILoadOptionsFunctions;
-
-// An error's text is read by a person; the whole list is in its context.
-const RUNS_NAMED = 50;
 
 /**
  * Makes n8n's error of a failure: a `NodeApiError` when the service answered, else a
@@ -33,7 +31,7 @@ export function toNodeError(
 	if (itemIndex !== undefined) error.context.itemIndex = itemIndex;
 	if (Object.keys(details).length > 0) error.context.details = { ...details };
 	if (otherRuns.length > 0) error.context.runs = otherRuns.map((run) => ({ ...run }));
-	return inOurWords(error, message, sentences(failure.description, nameRuns(otherRuns)));
+	return inOurWords(error, notCanceled(message), describe(failure, otherRuns));
 }
 
 /**
@@ -41,7 +39,7 @@ export function toNodeError(
  * descriptions of no other errors.
  */
 export function toEditorError(context: ILoadOptionsFunctions, failure: Failure): NodeApiError {
-	return inOurWords(apiError(context, failure), failure.message, failure.description);
+	return inOurWords(apiError(context, failure), failure.message, describe(failure));
 }
 
 /**
@@ -56,13 +54,17 @@ export function cancelledError(
 	runs: StartedRun[],
 	failures: Failure[],
 ): Error {
+	const message = 'The execution was canceled';
 	if (runs.length === 0 && failures.length === 0) {
-		return new NodeOperationError(context.getNode(), 'The execution was canceled');
+		return new NodeOperationError(context.getNode(), message);
 	}
-	const said = failures.map(({ message, description }) => `${message}. ${description}`);
-	const message = 'The execution was canceled. Its runs go on at the service.';
-	const failure = { message, description: said.join(' '), details: {} };
-	return toNodeError(context, failure, undefined, runs);
+	const said = few(failures.map((failure) => `'${failure.message}'`));
+	const description = sentences(
+		runs.length > 0 && 'Its runs go on at the service.',
+		failures.length > 0 && `Before, items had failed: ${said}.`,
+	);
+	const error = toNodeError(context, { message, description, details: {} }, undefined, runs);
+	return Object.assign(error, { message });
 }
 
 function apiError(context: Context, { message, details }: Failure): NodeApiError {
@@ -87,13 +89,24 @@ function escapeHtml(text: string): string {
 	return text.replace(/&/g, '&amp;').replace(/</g, '&lt;').replace(/>/g, '&gt;');
 }
 
-function nameRuns(runs: StartedRun[]): string {
-	if (runs.length === 0) return '';
-	const named = runs
-		.slice(0, RUNS_NAMED)
-		.map(({ itemIndex, agentId, runId }) => `item ${itemIndex}: run ${runId} of agent ${agentId}`);
-	const more = runs.length - named.length;
-	return `Runs of other items, which are not output: ${named.join('; ')}${
-		more > 0 ? `; and ${more} more, in this error's context` : ''
-	}. Use 'Get a run' to fetch their results.`;
+/** What to do, and then what is to be looked up: other runs, codes and IDs. */
+function describe({ description, details }: Failure, otherRuns: StartedRun[] = []): string {
+	const runs = otherRuns.map(
+		({ itemIndex, agentId, runId }) => `item ${itemIndex}: run ${runId} of agent ${agentId}`,
+	);
+	const references = [
+		details.code && `code: ${details.code}`,
+		details.http_status !== undefined && `HTTP status: ${details.http_status}`,
+		details.request_id && `request ID: ${details.request_id}`,
+	].filter(Boolean);
+	return sentences(
+		description,
+		runs.length > 0 && `'Get a run' gives the results of these: ${few(runs)}.`,
+		references.length > 0 && `(${references.join(', ')})`,
+	);
+}
+
+/** A text of a service may hold the word by which n8n takes a failed execution for one that was stopped. */
+function notCanceled(message: string): string {
+	return message.replaceAll('canceled', 'cancelled');
 }

@@ -34,7 +34,7 @@ export async function searchAgents(
 		throw toEditorError(this, {
 			message: 'The organization has no published agents',
 			description:
-				"Publish one in the service and open this list again. If there are some, the credential's API key is another organization's.",
+				'Publish one in the service and open this list again. If it has some, the API key in the credential belongs to another organization.',
 			details: {},
 		});
 	}

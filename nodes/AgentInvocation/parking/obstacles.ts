@@ -33,10 +33,10 @@ export async function engineObstacle(
 	return firstOf([
 		[isAsTool, 'the node is the tool of an AI Agent, which waits for its answer'],
 		[!passesResponses, 'this version of n8n is too old to store it'],
-		[!isTried, 'storing it was not tried with this version of n8n'],
+		[!isTried, 'this package was not tried with this version of n8n'],
 		[
 			executionOrder !== 'v1',
-			'the workflow is executed in the old order (v0), which its settings can change',
+			'the workflow has the execution order v0 (legacy), which its settings can change',
 		],
 		[!hasPreviousNode, 'no node comes before this one'],
 		[!context.getExecutionId(), 'n8n does not store this execution'],

@@ -1,5 +1,6 @@
 import { asText, fail, succeed, type Result } from '../result';
 import { isRunId } from '../service/types';
+import { shorten } from '../wording';
 
 /** Reads an agent ID: a whole number. Nothing else may enter a path. */
 export function readAgentId(value: unknown): Result<number> {
@@ -23,8 +24,4 @@ export function readRunId(value: unknown): Result<string> {
 		description:
 			"A run ID is a UUID such as 123e4567-e89b-12d3-a456-426614174000. Take it from 'run_id' in the output of 'Create a run'.",
 	});
-}
-
-function shorten(text: string): string {
-	return text.length > 60 ? `${text.slice(0, 60)}…` : text;
 }

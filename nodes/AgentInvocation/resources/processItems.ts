@@ -19,6 +19,7 @@ import { failed, type Ended, type ItemState, type Step } from '../runs/itemState
 import { Loop, type LoopEnd } from '../runs/loop';
 import { RunMemory } from '../runs/runMemory';
 import { openService, type Service } from '../service/service';
+import { few, nameRun } from '../wording';
 import type { ItemWork, Operation } from './operation';
 import { pollItem, resumeWait } from './run/itemWait';
 
@@ -156,7 +157,7 @@ class NodeRun {
 		const run = this.memory.runOf(index);
 		if (!run) return failure;
 		const details = { ...failure.details, agent_id: run.agentId, run_id: run.runId };
-		return { ...failure, message: `${failure.message} (run ${run.runId})`, details };
+		return { ...failure, message: `${failure.message}${nameRun(run)}`, details };
 	}
 
 	/** Asks the engine for a rest, after which it runs the node again. */
@@ -199,12 +200,16 @@ class NodeRun {
 		const { context, memory } = this;
 		const others = memory.runs().filter(({ itemIndex }) => itemIndex !== index);
 		// A run that may exist is not among the runs that are known.
-		const inDoubt = states.flatMap((state, other) =>
-			state.is === 'failed' && other !== index && memory.isInDoubt(other)
-				? [`Item ${other}: ${state.failure.message}.`]
-				: [],
+		const inDoubt = [...states.keys()].filter(
+			(other) => other !== index && memory.isInDoubt(other),
 		);
-		const description = sentences(failure.description, ...inDoubt);
+		const description = sentences(
+			failure.description,
+			states.length > 1 &&
+				"To go on with the other items, set 'On Error' to 'Continue' in this node's settings.",
+			others.length > 0 && "'Retry' in Executions keeps the runs of the other items.",
+			inDoubt.length > 0 && `Runs may have been started for these items too: ${few(inDoubt)}.`,
+		);
 		return toNodeError(context, { ...failure, description }, index, others);
 	}
 }

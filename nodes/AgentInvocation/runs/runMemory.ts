@@ -198,7 +198,7 @@ function refuseUnknown(found: unknown): Result<never> {
 		description: sentences(
 			'Its notes about the runs that it has started cannot be read. Execute the workflow anew to start runs.',
 			runIds.length > 0 &&
-				`These were started: ${runIds.join(', ')}. Use 'Get a run' to fetch their results.`,
+				`These were started: ${runIds.join(', ')}. Use 'Get a run' to get their results.`,
 		),
 	});
 }

@@ -3,6 +3,7 @@ import type { IDataObject } from 'n8n-workflow';
 import { asError, sentences, type Failure } from '../result';
 import { isFinished } from '../service/runStatus';
 import { isJsonObject, type Run } from '../service/types';
+import { nameRun, withoutPeriod } from '../wording';
 import { done, type Step, type Wait } from './itemState';
 import type { WaitOptions } from './waitOptions';
 
@@ -15,9 +16,9 @@ export function resultOf(run: Run, subject: Subject, options: WaitOptions): Step
 	const isUnsuccessful = isFinished(run) && run.status !== 'succeeded';
 	if (isUnsuccessful && options.onUnsuccessfulRun === 'error') {
 		const failure = {
-			message: `Run ${runId} of agent ${agentId} ${describeEnd(run)}`,
+			message: `The agent's run ${describeEnd(run)}${nameRun(subject)}`,
 			description:
-				"This is how the run ended at the service. To get such runs as output instead, set 'If Run Does Not Succeed' under 'Options'.",
+				"This is how the run ended at the service. To output such runs instead, choose 'Output the Run' in 'If Run Does Not Succeed' under 'Options'.",
 			details,
 		};
 		return { is: 'failed', failure, runEnded: true };
@@ -31,8 +32,8 @@ export function resultOf(run: Run, subject: Subject, options: WaitOptions): Step
 		return done({ ...output, output: JSON.parse(run.output) }, isUnsuccessful);
 	} catch (thrown) {
 		const failure = {
-			message: `The output of run ${runId} of agent ${agentId} is not JSON`,
-			description: `Set 'Output Format' under 'Options' to 'Text', or use 'Get a run' with this run ID and that format, to get the text. The JSON reader says: ${asError(thrown).message}`,
+			message: `The agent's output is not JSON${nameRun(subject)}`,
+			description: `Set 'Output Format' under 'Options' to 'Text'. To get the text of this run, use 'Get a run' with its ID and that format. The JSON reader says: ${asError(thrown).message}`,
 			details: { ...details, output: run.output },
 		};
 		return { is: 'failed', failure };
@@ -48,16 +49,18 @@ export function timeIsUp(wait: Wait, trouble?: Failure): Step {
 	const { agentId, runId, options, startedAt, deadline, lastSeen } = wait;
 	if (options.onTimeout === 'output')
 		return done(outputOf(lastSeen ?? { status: 'pending' }, wait));
-	const ms = Math.round(deadline - startedAt);
+	const ms = Math.max(Math.round(deadline - startedAt), 0);
+	const seconds = Math.round(ms / 100) / 10;
 	const endsWithWorkflow = options.timeoutMs === 0 || ms < options.timeoutMs;
 	const failure = {
-		message: `Run ${runId} of agent ${agentId} has not finished within ${Math.round(ms / 100) / 10} s`,
+		message: `The agent's run has not finished within ${seconds} s${nameRun(wait)}`,
 		description: sentences(
-			"It goes on at the service. Use 'Get a run' with this run ID to fetch its result later.",
+			"It goes on at the service. To get its result later, use 'Get a run' with its ID.",
 			endsWithWorkflow
 				? "The workflow's own timeout, in its settings, leaves no more time."
-				: "To wait longer, raise 'Time Limit' under 'Options'.",
-			trouble && `The last poll met trouble: ${trouble.message}. ${trouble.description}`,
+				: "To wait longer, raise 'Time Limit (Seconds)' under 'Options'.",
+			trouble &&
+				`The last poll met trouble: ${trouble.message.replace(nameRun(wait), '')}. ${trouble.description}`,
 		),
 		details: {
 			...trouble?.details,
@@ -71,8 +74,9 @@ export function timeIsUp(wait: Wait, trouble?: Failure): Step {
 
 function describeEnd({ status, error }: Run): string {
 	if (status === 'cancelled') return 'was cancelled at the service';
-	if (status !== 'failed') return `ended with the status '${status}'`;
-	return error === undefined || error === null || error === '' ? 'failed' : `failed: ${say(error)}`;
+	if (status !== 'failed') return `ended as '${status}'`;
+	const why = error === undefined || error === null ? '' : withoutPeriod(say(error));
+	return why === '' ? 'failed' : `failed: ${why}`;
 }
 
 /** An error is documented as text; of another form, its message or its JSON is said. */

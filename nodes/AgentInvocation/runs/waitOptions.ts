@@ -29,9 +29,17 @@ export function readWaitOptions(
 ): Result<WaitOptions> {
 	const options = context.getNodeParameter('options', itemIndex, {}) as IDataObject;
 	const { whereToWait } = options;
-	const timeout = readNumber(options.timeout ?? DEFAULT_TIMEOUT_S, 'Time Limit', TIMEOUT_RANGE_S);
+	const timeout = readNumber(
+		options.timeout ?? DEFAULT_TIMEOUT_S,
+		'Time Limit (Seconds)',
+		TIMEOUT_RANGE_S,
+	);
 	if (!timeout.ok) return timeout;
-	const interval = readNumber(options.pollInterval ?? 0, 'Poll Interval', POLL_INTERVAL_RANGE_S);
+	const interval = readNumber(
+		options.pollInterval ?? 0,
+		'Poll Interval (Seconds)',
+		POLL_INTERVAL_RANGE_S,
+	);
 	if (!interval.ok) return interval;
 	return succeed({
 		timeoutMs: timeout.value * 1_000,

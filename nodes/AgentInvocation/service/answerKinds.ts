@@ -1,4 +1,5 @@
 import type { Failure } from '../result';
+import type { ParameterBinding } from './types';
 
 /** What a request is for decides which answers are worth another attempt. */
 export type Purpose = 'read' | 'create' | 'createRetryingServerErrors' | 'firstPoll' | 'poll';
@@ -10,6 +11,8 @@ export type Patience = 'untilDeadline' | 'briefly';
 export interface Subject {
 	agentId?: number;
 	runId?: string;
+	/** What was sent as the agent's parameters. */
+	bindings?: ParameterBinding[];
 	/** Whether the request was to start a run, so that one may exist whatever was answered. */
 	startsRun?: boolean;
 	/** The credential's base URL, for a word on its usual form. */
@@ -17,7 +20,7 @@ export interface Subject {
 }
 
 /** What is said about an answer. */
-type Explanation = Pick<Failure, 'message' | 'description'>;
+export type Explanation = Pick<Failure, 'message' | 'description'>;
 
 export type Says = Explanation | ((subject: Subject) => Explanation);
 
@@ -33,12 +36,12 @@ const TRY_AGAIN = 'Try again in a moment.';
 
 const REFUSED: Explanation = {
 	message: 'The service rejected the request',
-	description: 'Check the values of this node, and the agent itself at the service.',
+	description: 'Check the values in this node, and the agent itself at the service.',
 };
 
 const RATE_LIMITED: Explanation = {
 	message: "The service's rate limit was exceeded for longer than the node may wait",
-	description: 'Try again later, or run fewer workflows with the same API key at a time.',
+	description: 'Try again later, or run fewer workflows at a time with the same API key.',
 };
 
 /** A run that was seen once is polled until the wait's deadline, whatever is in the way. */
@@ -84,8 +87,8 @@ const KINDS = {
 			createRetryingServerErrors: 'briefly',
 		},
 		says: {
-			message: 'The service, or a proxy before it, could not process the request',
-			description: `${TRY_AGAIN} If it stays, contact support.`,
+			message: 'The service, or a proxy in front of it, could not process the request',
+			description: `${TRY_AGAIN} If it keeps happening, contact the service's support.`,
 		},
 	},
 	/**
@@ -99,7 +102,7 @@ const KINDS = {
 		retried: POLLED,
 		says: (subject: Subject) => ({
 			message: 'The address redirects to another one, which the node does not follow',
-			description: `The API key would be sent there too. Enter the final address in the credential's 'Base URL' (often only http in place of https). ${addressAdvice(subject)}`,
+			description: `The API key would be sent there too. Enter the final address in the credential's 'Base URL' (often it is only https in place of http). ${addressAdvice(subject)}`,
 		}),
 	},
 	/** No connection was made, so the service has seen nothing. */
@@ -139,7 +142,7 @@ const KINDS = {
 		says: {
 			message: "The service's certificate is not trusted",
 			description:
-				"Check 'Base URL' in the credential. If the service uses a certificate of your own organization, give n8n that authority's certificate (NODE_EXTRA_CA_CERTS).",
+				"Check 'Base URL' in the credential. If your organization issues its own certificates, give n8n the one that they are signed with (NODE_EXTRA_CA_CERTS).",
 		},
 	},
 	/** n8n could not send the request, for example since it cannot read the credential at this moment. */
@@ -156,8 +159,9 @@ const KINDS = {
 		mayHaveStarted: false,
 		retried: {},
 		says: {
-			message: "This node's credential was removed or changed while the node was at work",
-			description: 'The runs stay at the service and address that they were started at.',
+			message: "This node's credential was removed or changed while the node was running",
+			description:
+				"The runs go on where they were started. To get their results, use 'Get a run' with a credential for that address.",
 		},
 	},
 	/** The execution was cancelled while the request was under way. */

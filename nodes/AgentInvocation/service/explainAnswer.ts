@@ -1,47 +1,65 @@
 import { fail, sentences, type Failed, type Failure } from '../result';
+import { nameRun, shorten, withoutPeriod } from '../wording';
 import type { Answer } from './answer';
-import { answerKinds, type Says, type Subject } from './answerKinds';
+import { answerKinds, type Explanation, type Subject } from './answerKinds';
+import type { ParameterBinding, ServiceError } from './types';
 
-const named = (what: string, id?: number | string) => (id === undefined ? what : `${what} ${id}`);
 const agentOf = ({ agentId }: Subject) =>
 	agentId === undefined ? 'the agent' : `agent ${agentId}`;
+const AgentOf = ({ agentId }: Subject) =>
+	agentId === undefined ? 'The agent' : `Agent ${agentId}`;
 
-// The error codes that `sandbox/openapi.yaml` lists.
-const BY_CODE: Record<string, Says> = {
-	missing_api_key: {
+type SaysOfError = (subject: Subject, error: ServiceError) => Explanation;
+
+const REJECTED_KEY: Explanation = {
+	message: 'The service does not accept the API key',
+	description:
+		"It may be mistyped, or was revoked or regenerated. Ask an admin of your organization for the current key (in the service under Settings, API Key; it is shown once, when it is created) and enter it in this node's credential.",
+};
+
+/** What is said about the error codes that `sandbox/openapi.yaml` lists. */
+export const explanationsByCode: Record<string, SaysOfError> = {
+	missing_api_key: () => ({
 		message: 'The service received no API key',
 		description:
-			"Open this node's credential and enter your organization's API key in 'API Key'. If a proxy stands between n8n and the service, it must let the x-api-key header pass.",
-	},
-	invalid_api_key: {
-		message: 'The service does not accept the API key',
-		description:
-			"It is mistyped, or was revoked or regenerated. Ask an admin of your organization for the present key (in the service under Settings, API Key; it is shown once, when it is created) and enter it in this node's credential.",
-	},
+			"Open this node's credential and enter your organization's API key in 'API Key'. If there is a proxy between n8n and the service, it must let the x-api-key header pass.",
+	}),
+	invalid_api_key: () => REJECTED_KEY,
 	agent_not_found: (subject) => ({
-		message: `The service has no ${named('agent', subject.agentId)} for this organization`,
+		message: `${AgentOf(subject)} was not found`,
 		description:
-			"The agent does not exist, is not published, or belongs to another organization than the credential's. Choose one from the list in 'Agent'.",
+			"It does not exist, is not published, or belongs to another organization than the API key in the credential. Choose an agent from the list in 'Agent'.",
 	}),
-	run_not_found: (subject) => ({
-		message: `The service has no ${named('run', subject.runId)} of ${agentOf(subject)}`,
+	run_not_found: () => ({
+		message: 'The run was not found',
 		description:
-			"Check 'Run ID', and that 'Agent' is the agent that the run was created with and the credential is of the same organization.",
+			"Check 'Run ID', that 'Agent' is the agent that the run was created with, and that the API key in the credential is of the same organization.",
 	}),
-	unknown_parameter: (subject) => ({
-		message: `A parameter's name is not one of ${agentOf(subject)}`,
-		description:
-			"Compare the names with the agent's own: set 'Specify Parameters' to 'Using Fields Below' to get them as fields. If the agent was changed, refresh the fields.",
-	}),
-	invalid_parameter_value: (subject) => ({
-		message: `A parameter's value is not one that ${agentOf(subject)} knows`,
-		description:
-			'A value must be one of the options that the parameter has at the service, letter by letter.',
-	}),
-	internal_error: {
-		message: 'The service could not process the request',
-		description: 'Try again in a moment. If it stays, contact support with the request ID.',
+	unknown_parameter: (subject, error) => {
+		const culprit = culpritOf(subject, error);
+		return {
+			message: culprit
+				? `${AgentOf(subject)} has no parameter '${shorten(culprit.name)}'`
+				: `${AgentOf(subject)} does not have one of the parameters`,
+			description:
+				"Compare the names with the agent's own: set 'Specify Parameters' to 'Using Fields Below' to see them. If the agent was changed, refresh the fields.",
+		};
 	},
+	invalid_parameter_value: (subject, error) => {
+		const culprit = culpritOf(subject, error);
+		return {
+			message: culprit
+				? `Parameter '${shorten(culprit.name)}' of ${agentOf(subject)} cannot be '${shorten(culprit.value)}'`
+				: `A parameter's value is not one that ${agentOf(subject)} knows`,
+			description:
+				'The value must be one of the options that the parameter has at the service, letter by letter.',
+		};
+	},
+	internal_error: () => ({
+		message: 'The service could not process the request',
+		description:
+			'Try again in a moment. If it keeps happening, contact support with the request ID.',
+	}),
 };
 
 /** Fails with what an answer other than `ok` means, in a user's words. */
@@ -52,43 +70,59 @@ export function failWith(answer: Answer, subject: Subject): Failed {
 /** Says in a user's words what an answer other than `ok` means. */
 export function explainAnswer(answer: Answer, subject: Subject): Failure {
 	const { kind, status, serviceError, requestId, reason } = answer;
+	const { agentId, runId } = subject;
 	const code = serviceError?.code ?? '';
-	const says = (Object.hasOwn(BY_CODE, code) && BY_CODE[code]) || answerKinds[kind].says;
-	const { message, description } = typeof says === 'function' ? says(subject) : says;
+	const { message, description } = explain(answer, subject);
 	const isInDoubt = subject.startsRun && answerKinds[kind].mayHaveStarted;
+	const said = serviceError?.message ?? '';
 
 	return {
-		// Of a failed item that the workflow goes on with, the message is all that is left.
 		message: [
 			message,
-			subject.runId !== undefined && !message.includes(subject.runId) && ` (run ${subject.runId})`,
 			isInDoubt && ' (a run may have been started)',
+			agentId !== undefined && runId !== undefined && nameRun({ agentId, runId }),
 		]
 			.filter(Boolean)
 			.join(''),
 		description: sentences(
 			isInDoubt &&
-				`A run of ${agentOf(subject)} may have been started all the same. Look at the service whether the run is there before you run this item again.`,
+				`A run of ${agentOf(subject)} may have been started all the same. Before you run this item again, check at the service whether the run is there.`,
 			description,
-			serviceError?.message && `The service says: ${serviceError.message}`,
+			said !== '' && !said.trim().startsWith(message) && `The service says: ${said}`,
 			reason && `Reason: ${reason}`,
-			references(answer),
 		),
 		details: {
 			...(code && { code }),
 			...(status !== undefined && { http_status: status }),
 			...(requestId !== undefined && { request_id: requestId }),
-			...(subject.agentId !== undefined && { agent_id: subject.agentId }),
-			...(subject.runId !== undefined && { run_id: subject.runId }),
+			...(agentId !== undefined && { agent_id: agentId }),
+			...(runId !== undefined && { run_id: runId }),
 		},
 	};
 }
 
-function references({ serviceError, status, requestId }: Answer): string {
-	const known = [
-		serviceError?.code && `code: ${serviceError.code}`,
-		status !== undefined && `HTTP status: ${status}`,
-		requestId && `request ID: ${requestId}`,
-	].filter(Boolean);
-	return known.length > 0 ? `(${known.join(', ')})` : '';
+function explain({ kind, status, serviceError }: Answer, subject: Subject): Explanation {
+	const { says } = answerKinds[kind];
+	const explanation = typeof says === 'function' ? says(subject) : says;
+	if (!serviceError) return status === 401 ? REJECTED_KEY : explanation;
+	const { code, message } = serviceError;
+	const byCode = Object.hasOwn(explanationsByCode, code) ? explanationsByCode[code] : undefined;
+	if (byCode) return byCode(subject, serviceError);
+	// The only meaning that the interface gives a 401.
+	if (status === 401) return REJECTED_KEY;
+	// The service knows best what it refused; a bad configuration has a code that is not documented.
+	const words = withoutPeriod(message);
+	const isRefusal = kind === 'rejected' || kind === 'unlisted';
+	return isRefusal && words !== '' ? { ...explanation, message: words } : explanation;
+}
+
+/** The parameter that the service means: the one that it quotes, or the only one that was given. */
+function culpritOf(
+	{ bindings = [] }: Subject,
+	{ message }: ServiceError,
+): ParameterBinding | undefined {
+	const isQuoted = ({ name }: ParameterBinding) =>
+		[`'${name}'`, `"${name}"`, `\`${name}\``].some((quoted) => message.includes(quoted));
+	const candidates = bindings.length > 1 ? bindings.filter(isQuoted) : bindings;
+	return candidates.length === 1 ? candidates[0] : undefined;
 }

@@ -10,6 +10,7 @@ import type { ServiceRequest } from './endpoints';
 import { failWith } from './explainAnswer';
 import { RateLimiter } from './rateLimiter';
 import { shareByKey } from './shared';
+import { withoutKey } from './withoutKey';
 
 /** The name of the credential type, as workflows store it. */
 const CREDENTIAL_TYPE = 'agentInvocationApi';
@@ -116,7 +117,7 @@ async function readCredential(context: Context): Promise<Result<ServiceCredentia
 	} catch (thrown) {
 		const cause = asError(thrown);
 		return fail({
-			message: 'The credential of this node cannot be used',
+			message: "This node's credential cannot be used",
 			description: `Choose or create one under 'Credential to connect with'. n8n says: ${cause.message}`,
 			cause,
 		});
@@ -130,21 +131,4 @@ function isGone({ cause }: Failure): boolean {
 
 function hashOf(...texts: string[]): string {
 	return createHash('sha256').update(JSON.stringify(texts)).digest('base64');
-}
-
-/** A service or a proxy may quote the key in what it says, and what it says is shown and stored. */
-function withoutKey<T>(answer: Answer<T>, apiKey: string): Answer<T> {
-	const clean = (text: string) => text.split(apiKey).join('(API key)');
-	return {
-		...answer,
-		...(answer.serviceError && {
-			serviceError: {
-				...answer.serviceError,
-				code: clean(answer.serviceError.code),
-				message: clean(answer.serviceError.message),
-			},
-		}),
-		...(answer.requestId !== undefined && { requestId: clean(answer.requestId) }),
-		...(answer.reason !== undefined && { reason: clean(answer.reason) }),
-	};
 }

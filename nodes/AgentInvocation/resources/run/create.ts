@@ -118,7 +118,12 @@ async function compileOnly(
 	bindings: ParameterBinding[],
 	{ service, signal }: ItemWork,
 ): Promise<Step> {
-	const compiled = await read(service, dryRun(agentId, bindings), { agentId }, { signal });
+	const compiled = await read(
+		service,
+		dryRun(agentId, bindings),
+		{ agentId, bindings },
+		{ signal },
+	);
 	if (signal.aborted) return { is: 'stopped' };
 	if (!compiled.ok) return failed(compiled);
 	const { value } = compiled;

@@ -3,6 +3,7 @@ import type { IExecuteFunctions, ResourceMapperValue } from 'n8n-workflow';
 import { asError, fail, sentences, succeed, type Failed, type Result } from '../../result';
 import { isJsonObject, type ParameterBinding } from '../../service/types';
 import { toParameterName } from '../../storedText';
+import { shorten } from '../../wording';
 
 /** A parameter as the user gave it. */
 interface Given {
@@ -63,7 +64,7 @@ function readFields(context: IExecuteFunctions, itemIndex: number): Result<Given
 			message: `Parameter '${name}' is required and has no value`,
 			description: isMapped
 				? `The input item has no field '${name}'. Add it before this node, or choose 'Map Each Column Manually'.`
-				: "Fill it in under 'Parameters'. An expression must give a value for every item.",
+				: 'Fill it in. An expression must give a value for every item.',
 		});
 	}
 	return succeed([...values].map(([name, value]) => ({ name, value })));
@@ -111,7 +112,8 @@ function readJson(source: unknown): Result<Given[]> {
 	}
 	const wrong = json.findIndex((entry) => !isGiven(entry));
 	if (wrong < 0) return succeed(json.filter(isGiven));
-	return refuseJson(`Entry ${wrong} of 'Parameters (JSON)' has no name and value`);
+	const entry = shorten(JSON.stringify(json[wrong]));
+	return refuseJson(`'Parameters (JSON)' has an entry without a name and a value: ${entry}`);
 }
 
 function isGiven(entry: unknown): entry is Given {

@@ -10,6 +10,7 @@ import { isFinished } from '../../service/runStatus';
 import { sendWithRetry } from '../../service/sendWithRetry';
 import { isRun, isRunId, type ParameterBinding, type Run } from '../../service/types';
 import type { ItemWork } from '../operation';
+import { nameRun } from '../../wording';
 
 /** An item's run. */
 interface Started {
@@ -69,7 +70,7 @@ export async function startRun(
 	const isTakenForNothing = retryOnServerError && answer.kind === 'serverError';
 	if (!answerKinds[answer.kind].mayHaveStarted || isTakenForNothing) memory.forget(itemIndex);
 	if (answer.kind === 'aborted') return { is: 'stopped' };
-	return failed(failWith(answer, { agentId, startsRun: true, baseUrl: service.baseUrl }));
+	return failed(failWith(answer, { agentId, bindings, startsRun: true, baseUrl: service.baseUrl }));
 }
 
 function refuseInDoubt(agentId: number): Step {
@@ -77,18 +78,18 @@ function refuseInDoubt(agentId: number): Step {
 		failure: {
 			message: `An earlier attempt may have started a run of agent ${agentId} for this item, so this one starts none`,
 			description:
-				"The service did not answer clearly when the run was to be started, or n8n was ended while it was. Look at the service whether it is there, and fetch its result with 'Get a run'. To start one in any case, execute the workflow anew instead of retrying it.",
+				"The service did not answer clearly when the run was to be started, or n8n stopped at that moment. Check at the service whether it is there, and get its result with 'Get a run'. To start one in any case, execute the workflow anew instead of retrying it.",
 			details: { agent_id: agentId },
 		},
 	});
 }
 
-function refuseRunId({ agentId, runId }: KnownRun): Step {
+function refuseRunId(run: KnownRun): Step {
 	return failed({
 		failure: {
-			message: `The service has started a run whose ID cannot be used in an address: ${runId}`,
-			description: 'Its status can only be looked up at the service itself.',
-			details: { agent_id: agentId, run_id: runId },
+			message: `The run was started, but its ID cannot be used in an address${nameRun(run)}`,
+			description: 'Its result can only be looked up at the service itself.',
+			details: { agent_id: run.agentId, run_id: run.runId },
 		},
 	});
 }

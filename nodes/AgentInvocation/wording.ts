@@ -1,0 +1,24 @@
+/** How many entries of a list a message names. */
+const NAMED = 3;
+
+/** A list that is short enough for a message: its first entries, and how many more there are. */
+export function few(entries: Array<string | number>): string {
+	const named = entries.slice(0, NAMED).join(', ');
+	const more = entries.length - NAMED;
+	return more > 0 ? `${named} and ${more} more` : named;
+}
+
+/** A text that is short enough for a message. */
+export function shorten(text: string): string {
+	return text.length > 60 ? `${text.slice(0, 60)}…` : text;
+}
+
+/** A sentence of the service's as a part of a message. */
+export function withoutPeriod(text: string): string {
+	return text.trim().replace(/\.$/, '');
+}
+
+/** The end of a message about a run: where nothing is kept but the message, the run is found by it. */
+export function nameRun({ agentId, runId }: { agentId: number; runId: string }): string {
+	return ` (run ${runId} of agent ${agentId})`;
+}
