@@ -6,6 +6,13 @@ import type {
 	INodeProperties,
 } from 'n8n-workflow';
 
+import { BASE_URL_REPLACEMENTS } from '../nodes/AgentInvocation/service/credential';
+
+/** The base URL as the node makes it of what was entered. */
+const BASE_URL = `={{ $credentials.baseUrl.trim()${BASE_URL_REPLACEMENTS.map(
+	([pattern, by]) => `.replace(${pattern}, ${JSON.stringify(by)})`,
+).join('')} }}`;
+
 export class AgentInvocationApi implements ICredentialType {
 	name = 'agentInvocationApi';
 
@@ -26,8 +33,9 @@ export class AgentInvocationApi implements ICredentialType {
 			default: '',
 			required: true,
 			placeholder: 'e.g. https://agents.example.com/api/v1',
-			description: "The service's address. The key is sent there and nowhere else.",
-			hint: 'It ends in /api/v1',
+			description:
+				"The service's address. https:// and /api/v1 are added where they are missing. The key is sent there and nowhere else.",
+			hint: 'If the test says ENOTFOUND, n8n cannot find this host: check its spelling. If it says ECONNREFUSED, nothing answers there: check the port.',
 		},
 		{
 			displayName: 'API Key',
@@ -49,24 +57,24 @@ export class AgentInvocationApi implements ICredentialType {
 	// n8n compares the answer with these rules; a host that cannot be reached gets n8n's own message.
 	test: ICredentialTestRequest = {
 		request: {
-			baseURL: '={{ $credentials.baseUrl.trim().replace(/\\/+$/, "") }}',
+			baseURL: BASE_URL,
 			url: '/agents',
 			qs: { limit: 1 },
 			disableFollowRedirect: true,
 		},
 		rules: [
 			...Object.entries({
-				401: 'The service does not accept this API key. It is mistyped, or was revoked or regenerated: ask an admin for the present one (Settings, API Key).',
-				404: 'No agent invocation service at this Base URL. Its address ends in /api/v1.',
-				429: 'The service is reached, but the rate limit of this API key is exceeded right now. Try again in a minute.',
-				500: 'The service is reached, but could not process the request. Try again in a minute.',
-				502: 'A proxy answered in place of the service. Try again in a minute, or ask whoever runs the service.',
+				401: 'The service does not accept this API key. It is mistyped, or it was revoked or regenerated: ask an admin for the current key (in the service under Settings, API Key).',
+				404: 'There is no agent invocation service at this Base URL. Its address usually ends in /api/v1.',
+				429: 'The service answers, but the rate limit of this API key is exceeded right now. Try again in a minute.',
+				500: 'The service answers, but could not process the request. Try again in a minute.',
+				502: 'A proxy answered instead of the service. Try again in a minute, or ask the people who run the service.',
 				503: 'The service is not available right now. Try again in a minute.',
 			}).map(([status, message]) => responseRule(Number(status), message)),
 			...[301, 302, 303, 307, 308].map((status) =>
 				responseRule(
 					status,
-					'The Base URL redirects to another address, which is not followed, since the key would go along. Enter the final address (often https in place of http).',
+					'This Base URL redirects to another address. The redirect is not followed, since the API key would be sent along. Enter the final address (often https instead of http).',
 				),
 			),
 			// A web page has no agents.
@@ -76,7 +84,7 @@ export class AgentInvocationApi implements ICredentialType {
 					key: 'agents',
 					value: undefined,
 					message:
-						'Something else than the agent invocation service answers at this Base URL. Its address ends in /api/v1.',
+						'What answers at this Base URL is not the agent invocation service. Its address usually ends in /api/v1.',
 				},
 			},
 			// n8n's type knows lists of one kind only, n8n itself both kinds together.

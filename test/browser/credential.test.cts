@@ -46,7 +46,7 @@ async function save(baseUrl: string, key: string): Promise<void> {
 
 test('the form says what goes where', async () => {
 	const text = await dialog().innerText();
-	expect(text).toContain('It ends in /api/v1');
+	expect(text).toContain('If it says ECONNREFUSED, nothing answers there');
 	expect(text).toContain('An admin creates it in the service under Settings, API Key');
 	const input = editor.setting('baseUrl').locator('input');
 	await expect(input.getAttribute('placeholder')).resolves.toBe(
@@ -70,12 +70,12 @@ describe('what is wrong is said', () => {
 
 	test.each([
 		['a wrong key', 401, 'The service does not accept this API key'],
-		['no such path', 404, 'Its address ends in /api/v1'],
+		['no such path', 404, 'Its address usually ends in /api/v1'],
 		['a rate limit', 429, 'rate limit of this API key is exceeded right now'],
 		['a service in trouble', 500, 'could not process the request'],
-		['a proxy in trouble', 502, 'A proxy answered in place of the service'],
+		['a proxy in trouble', 502, 'A proxy answered instead of the service'],
 		['a service that is down', 503, 'The service is not available right now'],
-		['a page in place of the service', 200, 'Something else than the agent invocation service'],
+		['a page in place of the service', 200, 'is not the agent invocation service'],
 	])('%s', async (_name, status, says) => {
 		if (status !== 401) host.sandbox.faults.add(html(status));
 		await save(host.sandbox.baseUrl, status === 401 ? 'another-key' : KEY);
@@ -85,7 +85,7 @@ describe('what is wrong is said', () => {
 	test('a redirect', async () => {
 		const { port } = elsewhere.address() as AddressInfo;
 		await save(`http://127.0.0.1:${port}/api/v1`, KEY);
-		await seeDetails('The Base URL redirects to another address, which is not followed');
+		await seeDetails('This Base URL redirects to another address');
 	});
 
 	test('nobody there', async () => {

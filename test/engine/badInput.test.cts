@@ -93,7 +93,6 @@ describe('a base URL', () => {
 
 	test.each([
 		['is empty', '', 'is empty'],
-		['has no scheme', 'agents.example.com/api/v1', 'must start with https:// or http://'],
 		[
 			'has another scheme',
 			'ftp://agents.example.com/api/v1',
@@ -118,9 +117,15 @@ describe('a base URL', () => {
 		expect(output).toHaveLength(50);
 	});
 
-	test('that lacks /api/v1 leads to an error that says what is usual', async () => {
-		const baseUrl = new URL(sandbox.current.baseUrl).origin;
-		sandbox.current.faults.add({ kind: 'html', status: 404, path: '^/agents', times: 9 });
+	test('may leave /api/v1 out', async () => {
+		const { origin } = new URL(sandbox.current.baseUrl);
+		const { output } = await run(sandbox.current, listAgents(), withUrl(origin));
+		expect(output).toHaveLength(50);
+	});
+
+	test('with another path leads to an error that says what is usual', async () => {
+		const baseUrl = new URL('/api', sandbox.current.baseUrl).href;
+		sandbox.current.faults.add({ kind: 'html', status: 404, path: '^/api/agents', times: 9 });
 		const { error } = await run(sandbox.current, listAgents(), withUrl(baseUrl));
 		expect(error!.description).toContain('usually ends in /api/v1');
 	});

@@ -178,7 +178,7 @@ describe('what the node says about its settings when it is executed', () => {
 	test.each([
 		[{ baseUrl: '' }, "'Base URL' in the credential is empty"],
 		[
-			{ baseUrl: 'agents.example.com/api/v1' },
+			{ baseUrl: 'ftp://agents.example.com/api/v1' },
 			"'Base URL' in the credential must start with https:// or http://",
 		],
 		[{ baseUrl: 'https://' }, "'Base URL' in the credential is not a web address"],

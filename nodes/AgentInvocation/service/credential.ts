@@ -8,13 +8,26 @@ export interface ServiceCredential {
 }
 
 /**
+ * What makes a base URL of what was entered, once the space around it is gone: `https://` where there is no
+ * scheme, no slash at the end, `/api/v1` where there is no path. As data, since the credential's test can do
+ * the same in an expression alone.
+ */
+export const BASE_URL_REPLACEMENTS: ReadonlyArray<[pattern: RegExp, by: string]> = [
+	// Of a scheme, one slash is enough: 'https:/host' is a mistake, and no host named 'https'.
+	[/^(?![a-z][a-z\d+.-]*:[/\\])(\/\/)?/i, 'https://'],
+	[/\/+$/, ''],
+	[/^([^/]+:\/\/[^/?#]+)$/, '$1/api/v1'],
+];
+
+/**
  * Checks a credential before anything is sent with it: an address with a user, a query or a fragment
  * would take the API key, or the path, somewhere else than its reader thinks.
  */
 export function checkCredential(data: Record<string, unknown>): Result<ServiceCredential> {
-	const baseUrl = typeof data.baseUrl === 'string' ? data.baseUrl.trim() : '';
+	const entered = typeof data.baseUrl === 'string' ? data.baseUrl.trim() : '';
+	const baseUrl = BASE_URL_REPLACEMENTS.reduce((url, [from, to]) => url.replace(from, to), entered);
 	const apiKey = typeof data.apiKey === 'string' ? data.apiKey.trim() : '';
-	const wrongAddress = wrongBaseUrl(baseUrl);
+	const wrongAddress = entered === '' ? 'is empty' : wrongBaseUrl(baseUrl);
 	if (wrongAddress !== undefined) {
 		return fail({
 			message: `'Base URL' in the credential ${wrongAddress}`,
@@ -30,13 +43,13 @@ export function checkCredential(data: Record<string, unknown>): Result<ServiceCr
 				"Open this node's credential and paste the key again, as the service showed it to the admin who created it.",
 		});
 	}
-	return succeed({ baseUrl: baseUrl.replace(/\/+$/, ''), apiKey });
+	return succeed({ baseUrl, apiKey });
 }
 
 function wrongBaseUrl(baseUrl: string): string | undefined {
-	if (baseUrl === '') return 'is empty';
-	if (!/^https?:\/\//i.test(baseUrl)) return 'must start with https:// or http://';
-	if (!URL.canParse(baseUrl)) return 'is not a web address';
+	if (!/^https?:/i.test(baseUrl)) return 'must start with https:// or http://';
+	if (/[\s\\]/.test(baseUrl)) return 'contains a space or a backslash';
+	if (!/^https?:\/\/[^/]/i.test(baseUrl) || !URL.canParse(baseUrl)) return 'is not a web address';
 	const { username, password } = new URL(baseUrl);
 	if (username || password) return 'must not carry a user name or password';
 	if (baseUrl.includes('?')) return 'must not carry a query (?)';
