@@ -79,7 +79,7 @@ test('start now, collect later', async () => {
 test('failures to a second branch', async () => {
 	const execution = await execute('failures-to-a-second-branch.json');
 	expect(jsonOf(execution, 'Reports')).toHaveLength(2);
-	expect(jsonOf(execution, 'To look after')).toEqual([
+	expect(jsonOf(execution, 'Failed regions')).toEqual([
 		{ region: 'nowhere', problem: "A parameter's value is not one that agent 2 knows" },
 	]);
 });
