@@ -106,15 +106,19 @@ type State = Pick<Sandbox, 'settings' | 'runs' | 'faults' | 'requests' | 'contra
 
 function endpoints({ settings, runs }: State) {
 	const router = express.Router();
-	const allAgents = () => [...settings.moreAgents, ...makeAgents(settings.agentCount)];
+	const agentsNow = () =>
+		[...settings.moreAgents, ...makeAgents(settings.agentCount)].map((agent) => ({
+			...agent,
+			name: settings.agentNames[agent.id] ?? agent.name,
+		}));
 	const findAgent = (request: Request) =>
-		allAgents().find(({ id }) => id === Number(request.params.agentId));
+		agentsNow().find(({ id }) => id === Number(request.params.agentId));
 
 	router.get('/agents', (request, response) => {
 		const asked = request.query as { limit?: unknown; offset?: unknown };
 		const limit = Math.min(Number(asked.limit ?? settings.defaultLimit), settings.largestPage);
 		const offset = Number(asked.offset ?? 0);
-		const agents = allAgents();
+		const agents = agentsNow();
 		if (settings.agentOrder === 'descending') agents.reverse();
 		response.json({
 			agents: agents.slice(offset, offset + limit).map(showAgent),

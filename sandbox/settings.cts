@@ -8,6 +8,8 @@ export interface Settings {
 	agentCount: number;
 	/** Agents that stand before all others in the list. */
 	moreAgents: SandboxAgent[];
+	/** The names of agents that were renamed, by ID. */
+	agentNames: Record<number, string>;
 	/** `limit` when the request has none. */
 	defaultLimit: number;
 	/** A page never holds more than this, whatever was asked for. */
@@ -40,6 +42,7 @@ export const defaultSettings: Settings = {
 	apiKeys: ['sandbox-key'],
 	agentCount: 130,
 	moreAgents: [],
+	agentNames: {},
 	defaultLimit: 50,
 	largestPage: 100,
 	totalOffBy: 0,

@@ -55,6 +55,39 @@ test('the limit may be over 100, and the offset skips', async () => {
 	expect(jsonOf(output)[0]).toMatchObject({ id: 6 });
 });
 
+test.each([
+	['REGION', [2]],
+	['  in archive 127 ', [127]],
+	['unreliable', [5]],
+	['no such agent', []],
+	['reportWrites', []],
+])('a filter finds agents by their name or description: %j', async (filter, ids) => {
+	const parameters = listAgents({ returnAll: true, options: { filter } });
+	const { output } = await run(sandbox.current, parameters);
+	expect(jsonOf(output).map(({ id }) => id)).toEqual(ids);
+});
+
+test('limit and offset count the agents that a filter finds, and no page is read in vain', async () => {
+	sandbox.with({ agentCount: 350 });
+	const find = async (limit: number, offset = 0) => {
+		sandbox.current.requests.length = 0;
+		const parameters = listAgents({ limit, options: { filter: 'archive agent 1', offset } });
+		const { output } = await run(sandbox.current, parameters);
+		const asked = sandbox.current.requests.map(({ url }) => url.split('?')[1]);
+		return [jsonOf(output).map(({ id }) => id), asked];
+	};
+	// 10 to 19 and 100 are on the first page, 101 to 199 on the second.
+	expect(await find(2)).toEqual([[10, 11], ['limit=100&offset=0']]);
+	expect(await find(2, 10)).toEqual([
+		[100, 101],
+		['limit=100&offset=0', 'limit=100&offset=100'],
+	]);
+	expect(await find(50, 105)).toEqual([
+		[195, 196, 197, 198, 199],
+		[0, 100, 200, 300].map((offset) => `limit=100&offset=${offset}`),
+	]);
+});
+
 test('a list request that fails in passing is repeated', async () => {
 	sandbox.current.faults.add({ kind: 'html', status: 502 });
 	sandbox.current.faults.add({ kind: 'reset' });

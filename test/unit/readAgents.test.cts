@@ -13,7 +13,7 @@ const MOST_REQUESTS = 1_000;
 /** A service whose pages come from `page`; gives what was read and how many requests it took. */
 async function read(
 	page: (limit: number, offset: number) => { ids: number[]; total?: unknown },
-	{ limit = Infinity, offset = 0 } = {},
+	{ limit = Infinity, offset = 0, filter = '' } = {},
 ) {
 	const asked: Array<{ limit: number; offset: number }> = [];
 	const service = {
@@ -28,7 +28,8 @@ async function read(
 		},
 	};
 	const patience = { clock, patienceMs: Infinity };
-	const agents = await readAgents(service as unknown as Service, { limit, offset }, patience);
+	const selection = { limit, offset, filter };
+	const agents = await readAgents(service as unknown as Service, selection, patience);
 	if (!agents.ok) throw new Error(agents.failure.message);
 	return { ids: agents.value.map(({ id }) => id), asked };
 }
@@ -66,6 +67,25 @@ test('a limit over 100 takes several pages and no agent too many', async () => {
 	const { ids: given, asked } = await read(sound(500), { limit: 230 });
 	expect(given).toEqual(ids(0, 230));
 	expect(asked.map(({ limit }) => limit)).toEqual([100, 100, 30]);
+});
+
+test('a filter gives what filtering the whole list would, and reads no further than that takes', async () => {
+	await fc.assert(
+		fc.asyncProperty(
+			fc.integer({ min: 0, max: 400 }),
+			fc.oneof(fc.integer({ min: 1, max: 60 }), fc.constant(Infinity)),
+			fc.integer({ min: 0, max: 30 }),
+			fc.constantFrom('agent', 'AGENT 1', '7', 'nobody'),
+			async (total, limit, offset, filter) => {
+				const { ids: given, asked } = await read(sound(total), { limit, offset, filter });
+				const name = filter.toLowerCase();
+				const matching = ids(0, total).filter((id) => `agent ${id}`.includes(name));
+				expect(given).toEqual(matching.slice(offset, offset + limit));
+				const last = matching[offset + limit - 1] ?? Math.max(total - 1, 0);
+				expect(asked).toHaveLength(Math.floor(last / 100) + 1);
+			},
+		),
+	);
 });
 
 test('it ends at an empty page when the total is too high, missing or no number', async () => {

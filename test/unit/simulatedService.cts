@@ -27,6 +27,8 @@ export interface Behaviour {
 	limiter?: Limiter;
 	/** Whether a refusal says when the next request is carried, in whole seconds. */
 	saysRetryAfter?: boolean;
+	/** The names of its agents, by ID. The list can be read only where there are any. */
+	agents?: Record<number, string>;
 	/** A response, or a thrown error, in place of its own; undefined for its own. */
 	trouble?(request: SeenRequest): SimulatedResponse | Error | undefined;
 }
@@ -35,6 +37,8 @@ export interface SeenRequest {
 	/** From 0. */
 	number: number;
 	isCreate: boolean;
+	/** Whether it reads the list of agents. */
+	isList: boolean;
 	/** On the virtual clock. */
 	at: number;
 	/** How long it may take. */
@@ -43,6 +47,7 @@ export interface SeenRequest {
 }
 
 interface CreatedRun {
+	agentId: number;
 	item: number;
 	at: number;
 	date: number;
@@ -68,13 +73,14 @@ export class SimulatedService {
 		const seen = {
 			number: this.requests.length,
 			isCreate,
+			isList: url.endsWith('/agents'),
 			at: performance.now(),
 			timeoutMs: timeout,
 			refused: false,
 		};
 		this.requests.push(seen);
 		const response = this.refuse(seen) ?? this.behaviour.trouble?.(seen);
-		const answer = response ?? (isCreate ? this.create(body) : this.show(url));
+		const answer = response ?? this.carryOut(seen, url, body);
 		if (latencyMs > 0) await new Promise((resolve) => setTimeout(resolve, latencyMs));
 		if (answer instanceof Error) throw answer;
 		return { headers: {}, body: '', ...answer };
@@ -83,7 +89,8 @@ export class SimulatedService {
 	/** When the polls were sent, in ms after the creation of the first run. */
 	get polledAt(): number[] {
 		const from = this.created[0]?.at ?? 0;
-		return this.requests.filter(({ isCreate }) => !isCreate).map(({ at }) => at - from);
+		const polls = this.requests.filter(({ isCreate, isList }) => !isCreate && !isList);
+		return polls.map(({ at }) => at - from);
 	}
 
 	private refuse(seen: SeenRequest): SimulatedResponse | undefined {
@@ -94,9 +101,26 @@ export class SimulatedService {
 		return { statusCode: 429, headers: this.behaviour.saysRetryAfter ? headers : {} };
 	}
 
-	private create(body: unknown): SimulatedResponse {
+	private carryOut({ isCreate, isList }: SeenRequest, url: string, body: unknown) {
+		if (isList) return this.list();
+		return isCreate ? this.create(url, body) : this.show(url);
+	}
+
+	private list(): SimulatedResponse {
+		const { agents } = this.behaviour;
+		if (!agents) return { statusCode: 503 };
+		const all = Object.entries(agents).map(([id, name]) => ({ id: Number(id), name }));
+		return json(200, { agents: all, pagination: { total: all.length } });
+	}
+
+	private create(url: string, body: unknown): SimulatedResponse {
 		const [binding] = (body as { parameter_bindings: Array<{ value: string }> }).parameter_bindings;
-		const run = { item: Number(binding?.value), at: performance.now(), date: Date.now() };
+		const run = {
+			agentId: Number(url.split('/').at(-2)),
+			item: Number(binding?.value),
+			at: performance.now(),
+			date: Date.now(),
+		};
 		this.created.push(run);
 		return json(202, { run_id: runIdOf(this.created.length - 1), status: 'pending' });
 	}

@@ -5,9 +5,10 @@ import type {
 } from 'n8n-workflow';
 
 import { toEditorError } from '../errors/nodeError';
-import { readAgentId } from '../resources/ids';
+import { fail, succeed, type Result } from '../result';
+import { pickNamed, readAgent, type GivenAgent } from '../resources/findAgent';
 import { readKeptAgents } from '../service/agents';
-import { openService } from '../service/service';
+import { openService, type Service } from '../service/service';
 import type { Agent, AgentParameter } from '../service/types';
 import { toColumn, toLabel } from '../storedText';
 
@@ -24,28 +25,36 @@ const AGENT_NOT_KNOWN =
 export async function getAgentParameters(
 	this: ILoadOptionsFunctions,
 ): Promise<ResourceMapperFields> {
-	const given = this.getNodeParameter('agentId', '', { extractValue: true }) ?? '';
-	if (given === '') return { fields: [], emptyFieldsNotice: AGENT_NOT_KNOWN };
-	const agentId = readAgentId(given);
-	if (!agentId.ok) throw toEditorError(this, agentId.failure);
+	const value = this.getNodeParameter('agentId', '', { extractValue: true }) ?? '';
+	if (value === '') return { fields: [], emptyFieldsNotice: AGENT_NOT_KNOWN };
+	const given = readAgent(this.getNodeParameter('agentId', ''));
+	if (!given.ok) throw toEditorError(this, given.failure);
 	const service = await openService(this);
 	if (!service.ok) throw toEditorError(this, service.failure);
 
-	const isIt = ({ id }: Agent) => id === agentId.value;
-	const question = `parameters ${agentId.value}`;
-	const agents = await readKeptAgents(service.value, question, Infinity, isIt);
-	if (!agents.ok) throw toEditorError(this, agents.failure);
-	const agent = agents.value.find(isIt);
-	if (!agent) {
-		// Thrown, so that the editor keeps the fields of an agent that is gone for a moment.
-		throw toEditorError(this, {
-			message: `Agent ${agentId.value} is not in the organization's list`,
-			description: "Choose an agent from the list in 'Agent'.",
-			details: { agent_id: agentId.value },
-		});
-	}
-	const fields = (agent.parameters ?? []).map(toField);
+	const agent = await readAgentOf(service.value, given.value);
+	// Thrown, so that the editor keeps the fields of an agent that is gone for a moment.
+	if (!agent.ok) throw toEditorError(this, agent.failure);
+	const fields = (agent.value.parameters ?? []).map(toField);
 	return fields.length > 0 ? { fields } : { fields, emptyFieldsNotice: NO_PARAMETERS };
+}
+
+async function readAgentOf(service: Service, given: GivenAgent): Promise<Result<Agent>> {
+	const question = `parameters ${given}`;
+	if (typeof given === 'string') {
+		const agents = await readKeptAgents(service, question, Infinity);
+		return agents.ok ? pickNamed(agents.value, given) : agents;
+	}
+	const isIt = ({ id }: Agent) => id === given;
+	const agents = await readKeptAgents(service, question, Infinity, (some) => some.some(isIt));
+	if (!agents.ok) return agents;
+	const agent = agents.value.find(isIt);
+	if (agent) return succeed(agent);
+	return fail({
+		message: `Agent ${given} is not in the organization's list`,
+		description: "Choose an agent from the list in 'Agent'.",
+		details: { agent_id: given },
+	});
 }
 
 // The editor shows the name of a field and nothing else of it, cut off where the panel is narrow.

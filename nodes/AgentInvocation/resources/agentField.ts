@@ -1,6 +1,6 @@
 import type { INodeProperties } from 'n8n-workflow';
 
-/** The agent that a run belongs to: chosen from the organization's list, or given by its ID. */
+/** The agent that a run belongs to: chosen from the organization's list, or given by its name or its ID. */
 export const agentField: INodeProperties = {
 	displayName: 'Agent',
 	name: 'agentId',
@@ -15,6 +15,13 @@ export const agentField: INodeProperties = {
 			type: 'list',
 			placeholder: 'Select an agent...',
 			typeOptions: { searchListMethod: 'searchAgents', searchable: true },
+		},
+		{
+			displayName: 'By Name',
+			name: 'name',
+			type: 'string',
+			placeholder: 'e.g. Regional report',
+			hint: 'Looked up when the node runs. Upper and lower case are the same.',
 		},
 		{
 			displayName: 'By ID',

@@ -23,7 +23,10 @@ interface StoredWait extends Pick<Wait, 'troubles' | 'isEarlier' | 'isLong'> {
 	status?: string;
 }
 
-/** What is known of an item, under the fingerprint of what it was to start. Plain JSON. */
+/**
+ * What is known of an item, under the fingerprint of what it was to start: two, with a space between them,
+ * where the agent was given by its name. Plain JSON.
+ */
 export type ItemMemory = { fingerprint: string } & (
 	| { is: 'inDoubt' }
 	| { is: 'started'; run: KnownRun; wait?: StoredWait }

@@ -95,10 +95,12 @@ export class RunMemory {
 	/**
 	 * What is known of an item that was to start the same; undefined when that is nothing. Within one execution
 	 * an item starts the same, whatever its expressions give this time; and what is in doubt stays so.
+	 *
+	 * @param fingerprint one of those that it may be noted under
 	 */
 	recall(index: number, fingerprint: string): ItemMemory | undefined {
 		const item = this.item(index);
-		const isSame = !this.isNewExecution || item?.fingerprint === fingerprint;
+		const isSame = !this.isNewExecution || item?.fingerprint.split(' ').includes(fingerprint);
 		return isSame || item?.is === 'inDoubt' ? item : undefined;
 	}
 

@@ -30,17 +30,17 @@ class AgentList {
 	/** @param next how many agents to skip */
 	constructor(private next: number) {}
 
-	/** Reads on, page by page, until it has `limit` agents or `isEnough`. One reads at a time. */
+	/** Reads on, page by page, until it has `limit` agents or they are enough. One reads at a time. */
 	async read(
 		service: Service,
 		limit: number,
 		patience: ReadPatience,
-		isEnough: (agent: Agent) => boolean = () => false,
+		isEnough: (agents: Agent[]) => boolean = () => false,
 	): Promise<Result<Agent[]>> {
 		const before = this.reading;
 		const result = before.then(async () => {
 			while (!this.isComplete && this.agents.size < limit) {
-				if ([...this.agents.values()].some(isEnough)) break;
+				if (isEnough([...this.agents.values()])) break;
 				const failure = await this.readPage(service, limit, patience);
 				if (failure) return failure;
 			}
@@ -68,18 +68,40 @@ class AgentList {
 	}
 }
 
+/** Which agents are to be read. */
+interface Selection {
+	/** How many at most; Infinity for all. */
+	limit: number;
+	/** How many are passed over first. */
+	offset: number;
+	/** A text that their names or descriptions hold, in any case. Only those that do are counted. */
+	filter?: string;
+}
+
 /**
- * Reads agents, of which `limit` are given at most (Infinity for all), after the first `offset`.
+ * Reads agents from the service's list, no further than needed.
  *
  * @param patience with each page
  */
 export async function readAgents(
 	service: Service,
-	{ limit, offset }: { limit: number; offset: number },
+	{ limit, offset, filter = '' }: Selection,
 	patience: ReadPatience,
 ): Promise<Result<Agent[]>> {
-	const agents = await new AgentList(offset).read(service, limit, patience);
-	return agents.ok ? succeed(agents.value.slice(0, limit)) : agents;
+	if (filter === '') {
+		const agents = await new AgentList(offset).read(service, limit, patience);
+		return agents.ok ? succeed(agents.value.slice(0, limit)) : agents;
+	}
+	const end = offset + limit;
+	const matching = (agents: Agent[]) => agents.filter((agent) => holds(agent, filter));
+	const isEnough = (agents: Agent[]) => matching(agents).length >= end;
+	const agents = await new AgentList(0).read(service, Infinity, patience, isEnough);
+	return agents.ok ? succeed(matching(agents.value).slice(offset, end)) : agents;
+}
+
+function holds({ name, description }: Agent, text: string): boolean {
+	// With a line between them, so that no text is found half in one and half in the other.
+	return `${name}\n${description ?? ''}`.toLowerCase().includes(text.toLowerCase());
 }
 
 const lists = shareByKey(systemClock, () => ({
@@ -98,7 +120,7 @@ export async function readKeptAgents(
 	service: Service,
 	question: string,
 	limit: number,
-	isEnough?: (agent: Agent) => boolean,
+	isEnough?: (agents: Agent[]) => boolean,
 	patience: ReadPatience = { patienceMs: EDITOR_PATIENCE_MS },
 ): Promise<Result<Agent[]>> {
 	const kept = lists(service.key);

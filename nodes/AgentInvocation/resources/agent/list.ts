@@ -1,7 +1,7 @@
 import type { IDataObject, INodeProperties } from 'n8n-workflow';
 
 import { readNumber } from '../../readNumber';
-import { succeed } from '../../result';
+import { asText, succeed } from '../../result';
 import { fixedAt } from '../../runs/concurrency';
 import { failed, type Step } from '../../runs/itemState';
 import { readAgents } from '../../service/agents';
@@ -35,6 +35,15 @@ export const listFields: INodeProperties[] = [
 		default: {},
 		options: [
 			{
+				displayName: 'Filter',
+				name: 'filter',
+				type: 'string',
+				default: '',
+				placeholder: 'e.g. report',
+				description:
+					"Output only the agents whose name or description contains this text, in upper or lower case. 'Limit' and 'Offset' then count those agents alone.",
+			},
+			{
 				displayName: 'Offset',
 				name: 'offset',
 				type: 'number',
@@ -61,10 +70,11 @@ async function begin({ context, itemIndex, service, signal }: ItemWork): Promise
 	const options = context.getNodeParameter('options', itemIndex, {}) as IDataObject;
 	const offset = readNumber(options.offset ?? 0, 'Offset', { minValue: 0, whole: true });
 	if (!offset.ok) return failed(offset);
+	const filter = asText(options.filter ?? '').trim();
 
 	const agents = await readAgents(
 		service,
-		{ limit: limit.value, offset: offset.value },
+		{ limit: limit.value, offset: offset.value, filter },
 		{ signal },
 	);
 	if (signal.aborted) return { is: 'stopped' };

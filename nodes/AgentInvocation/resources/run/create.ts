@@ -1,6 +1,5 @@
 import type { IDataObject, IExecuteFunctions, INodeProperties } from 'n8n-workflow';
 
-import { systemClock as clock } from '../../clock';
 import { readNumber } from '../../readNumber';
 import { succeed, type Result } from '../../result';
 import { AUTOMATIC, fixedAt, type Concurrency } from '../../runs/concurrency';
@@ -11,7 +10,7 @@ import { read } from '../../service/read';
 import { READ_PATIENCE_MS } from '../../service/retryPolicy';
 import { isJsonObject, type ParameterBinding } from '../../service/types';
 import { agentField } from '../agentField';
-import { readAgentId } from '../ids';
+import { findAgent, readAgent, type GivenAgent } from '../findAgent';
 import type { ItemWork, Operation } from '../operation';
 import { waitFor } from './itemWait';
 import { parameterFields } from './parameterFields';
@@ -86,8 +85,7 @@ function concurrency(context: IExecuteFunctions): Result<Concurrency> {
 
 async function begin(work: ItemWork): Promise<Step> {
 	const { context, itemIndex } = work;
-	const given = context.getNodeParameter('agentId', itemIndex, '', { extractValue: true });
-	const agent = readAgentId(given);
+	const agent = readAgent(context.getNodeParameter('agentId', itemIndex, ''));
 	if (!agent.ok) return failed(agent);
 	const bindings = readBindings(context, itemIndex);
 	if (!bindings.ok) return failed(bindings);
@@ -104,8 +102,7 @@ async function begin(work: ItemWork): Promise<Step> {
 	) as IDataObject;
 	const retryOnServerError = retryCreateOnServerError === true;
 	const patienceMs = waits ? options.value.timeoutMs || Infinity : READ_PATIENCE_MS;
-	const deadline = clock.now() + patienceMs;
-	const started = await startRun(work, agent.value, bindings.value, retryOnServerError, deadline);
+	const started = await startRun(work, agent.value, bindings.value, retryOnServerError, patienceMs);
 	if (started.is !== 'started') return started;
 	const { run, lastSeen, isEarlier } = started;
 	if (!waits) return done({ agent_id: run.agentId, ...lastSeen } as IDataObject);
@@ -114,16 +111,17 @@ async function begin(work: ItemWork): Promise<Step> {
 
 /** Gives exactly what the service answered; what is no object goes under `result`. */
 async function compileOnly(
-	agentId: number,
+	agent: GivenAgent,
 	bindings: ParameterBinding[],
-	{ service, signal }: ItemWork,
+	work: ItemWork,
 ): Promise<Step> {
-	const compiled = await read(
-		service,
-		dryRun(agentId, bindings),
-		{ agentId, bindings },
-		{ signal },
-	);
+	const { service, signal } = work;
+	const found = await findAgent(agent, work);
+	if (signal.aborted) return { is: 'stopped' };
+	if (!found.ok) return failed(found);
+	const agentId = found.value;
+	const about = { agentId, bindings };
+	const compiled = await read(service, dryRun(agentId, bindings), about, { signal });
 	if (signal.aborted) return { is: 'stopped' };
 	if (!compiled.ok) return failed(compiled);
 	const { value } = compiled;

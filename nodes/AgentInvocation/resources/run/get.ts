@@ -9,7 +9,8 @@ import { readWaitOptions } from '../../runs/waitOptions';
 import { getRun } from '../../service/endpoints';
 import { read } from '../../service/read';
 import { agentField } from '../agentField';
-import { readAgentId, readRunId } from '../ids';
+import { findAgent, readAgent } from '../findAgent';
+import { readRunId } from '../ids';
 import type { ItemWork, Operation } from '../operation';
 import { waitFor } from './itemWait';
 import { waitOptionFields } from './waitOptionFields';
@@ -63,15 +64,18 @@ export const get: Operation = {
 
 async function begin(work: ItemWork): Promise<Step> {
 	const { context, itemIndex, service, memory, signal } = work;
-	const given = context.getNodeParameter('agentId', itemIndex, '', { extractValue: true });
-	const agent = readAgentId(given);
+	const agent = readAgent(context.getNodeParameter('agentId', itemIndex, ''));
 	if (!agent.ok) return failed(agent);
 	const id = readRunId(context.getNodeParameter('runId', itemIndex, ''));
 	if (!id.ok) return failed(id);
 	const options = readWaitOptions(context, itemIndex);
 	if (!options.ok) return failed(options);
 
-	const agentId = agent.value;
+	const found = await findAgent(agent.value, work);
+	if (signal.aborted) return { is: 'stopped' };
+	if (!found.ok) return failed(found);
+
+	const agentId = found.value;
 	const runId = id.value;
 	if (context.getNodeParameter('waitForCompletion', itemIndex, false) === true) {
 		memory.stored.baseUrl = service.baseUrl;
@@ -80,7 +84,7 @@ async function begin(work: ItemWork): Promise<Step> {
 		return waitFor(run, options.value, work);
 	}
 
-	const found = await read(service, getRun(agentId, runId), { agentId, runId }, { signal });
+	const run = await read(service, getRun(agentId, runId), { agentId, runId }, { signal });
 	if (signal.aborted) return { is: 'stopped' };
-	return found.ok ? resultOf(found.value, { agentId, runId }, options.value) : failed(found);
+	return run.ok ? resultOf(run.value, { agentId, runId }, options.value) : failed(run);
 }

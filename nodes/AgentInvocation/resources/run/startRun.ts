@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 
 import { systemClock as clock } from '../../clock';
-import type { KnownRun } from '../../runs/itemMemory';
+import type { ItemMemory, KnownRun } from '../../runs/itemMemory';
 import { failed, type Step } from '../../runs/itemState';
 import { answerKinds } from '../../service/answerKinds';
 import { createRun } from '../../service/endpoints';
@@ -9,6 +9,7 @@ import { failWith } from '../../service/explainAnswer';
 import { isFinished } from '../../service/runStatus';
 import { sendWithRetry } from '../../service/sendWithRetry';
 import { isRun, isRunId, type ParameterBinding, type Run } from '../../service/types';
+import { findAgent, nameKey, type GivenAgent } from '../findAgent';
 import type { ItemWork } from '../operation';
 import { nameRun } from '../../wording';
 
@@ -27,32 +28,34 @@ interface Started {
  * agent and bindings, that one, or its result, is given in its place. Where it is in doubt whether one was
  * started, nothing is sent.
  *
+ * The name of an agent is looked up for a new run alone: by now it may be another agent's, or nobody's.
+ *
  * @param retryOnServerError whether a create may be sent again after a 5xx
- * @param deadline by the clock: until then it may be sent again
+ * @param patienceMs for how long it may be sent again
  */
 export async function startRun(
-	{ itemIndex, service, memory, signal }: ItemWork,
-	agentId: number,
+	work: ItemWork,
+	agent: GivenAgent,
 	bindings: ParameterBinding[],
 	retryOnServerError: boolean,
-	deadline: number,
+	patienceMs: number,
 ): Promise<Started | Step> {
-	const fingerprint = fingerprintOf(service.baseUrl, agentId, bindings);
-	const known = memory.recall(itemIndex, fingerprint);
-	if (known?.is === 'inDoubt') return refuseInDoubt(agentId);
-	if (known?.is === 'started') {
-		const lastSeen = { run_id: known.run.runId, status: 'pending' };
-		return { is: 'started', run: known.run, lastSeen, isEarlier: true };
-	}
-	if (known?.is === 'done') {
-		// That attempt did not wait for it, or gave it as it was at its time limit.
-		const { run, outputs } = known;
-		const [output] = outputs;
-		if (!run || !isRun(output) || isFinished(output)) return known;
-		return { is: 'started', run, lastSeen: output, isEarlier: true };
-	}
+	const { itemIndex, service, memory, signal } = work;
+	const asGiven = fingerprintOf(service.baseUrl, agent, bindings);
+	const earlier = goOnFrom(memory.recall(itemIndex, asGiven), agent);
+	if (earlier) return earlier;
+
+	const found = await findAgent(agent, work);
+	if (signal.aborted) return { is: 'stopped' };
+	if (!found.ok) return failed(found);
+	const agentId = found.value;
+	const byId = fingerprintOf(service.baseUrl, agentId, bindings);
+	const same = goOnFrom(memory.recall(itemIndex, byId), agentId);
+	if (same) return same;
 
 	// In doubt from now on, until the answer says otherwise.
+	const fingerprint = [...new Set([byId, asGiven])].join(' ');
+	const deadline = clock.now() + patienceMs;
 	memory.stored.baseUrl = service.baseUrl;
 	memory.note(itemIndex, { is: 'inDoubt', fingerprint });
 	const purpose = retryOnServerError ? 'createRetryingServerErrors' : 'create';
@@ -73,13 +76,29 @@ export async function startRun(
 	return failed(failWith(answer, { agentId, bindings, startsRun: true, baseUrl: service.baseUrl }));
 }
 
-function refuseInDoubt(agentId: number): Step {
+/** What an earlier attempt has left to go on from, if anything. */
+function goOnFrom(known: ItemMemory | undefined, agent: GivenAgent): Started | Step | undefined {
+	if (known?.is === 'inDoubt') return refuseInDoubt(agent);
+	if (known?.is === 'started') {
+		const lastSeen = { run_id: known.run.runId, status: 'pending' };
+		return { is: 'started', run: known.run, lastSeen, isEarlier: true };
+	}
+	if (known?.is !== 'done') return undefined;
+	// That attempt did not wait for it, or gave it as it was at its time limit.
+	const { run, outputs } = known;
+	const [output] = outputs;
+	if (!run || !isRun(output) || isFinished(output)) return known;
+	return { is: 'started', run, lastSeen: output, isEarlier: true };
+}
+
+function refuseInDoubt(agent: GivenAgent): Step {
+	const isId = typeof agent === 'number';
 	return failed({
 		failure: {
-			message: `An earlier attempt may have started a run of agent ${agentId} for this item, so this one starts none`,
+			message: `An earlier attempt may have started a run of agent ${isId ? agent : `'${agent}'`} for this item, so this one starts none`,
 			description:
 				"The service did not answer clearly when the run was to be started, or n8n stopped at that moment. Check at the service whether it is there, and get its result with 'Get a run'. To start one in any case, execute the workflow anew instead of retrying it.",
-			details: { agent_id: agentId },
+			details: isId ? { agent_id: agent } : {},
 		},
 	});
 }
@@ -95,7 +114,8 @@ function refuseRunId(run: KnownRun): Step {
 }
 
 /** A short text that is the same for the same service, agent and bindings. */
-function fingerprintOf(baseUrl: string, agentId: number, bindings: ParameterBinding[]): string {
-	const text = JSON.stringify([baseUrl, agentId, bindings.map(({ name, value }) => [name, value])]);
+function fingerprintOf(baseUrl: string, agent: GivenAgent, bindings: ParameterBinding[]): string {
+	const key = typeof agent === 'number' ? agent : nameKey(agent);
+	const text = JSON.stringify([baseUrl, key, bindings.map(({ name, value }) => [name, value])]);
 	return createHash('sha256').update(text).digest('base64').slice(0, 16);
 }

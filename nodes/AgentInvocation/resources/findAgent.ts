@@ -1,0 +1,83 @@
+import { asText, fail, succeed, type Result } from '../result';
+import { readAgents } from '../service/agents';
+import type { Service } from '../service/service';
+import { isJsonObject, type Agent } from '../service/types';
+import { readAgentId } from './ids';
+import type { ItemWork } from './operation';
+
+/** An agent as 'Agent' gives it: a number is its ID, a text its name. */
+export type GivenAgent = number | string;
+
+/** Reads the value of 'Agent', which tells how the agent is chosen. A plain value is an ID. */
+export function readAgent(given: unknown): Result<GivenAgent> {
+	if (!isJsonObject(given)) return readAgentId(given);
+	if (given.mode !== 'name') return readAgentId(given.value);
+	const name = asText(given.value ?? '').trim();
+	return name === '' ? readAgentId('') : succeed(name);
+}
+
+/** What two names have in common that differ in case or in the space around them alone. */
+export function nameKey(name: unknown): string {
+	return asText(name ?? '')
+		.trim()
+		.toLowerCase();
+}
+
+/** The one agent of a name. */
+export function pickNamed(agents: Agent[], name: string): Result<Agent> {
+	const [agent, ...others] = agents.filter((one) => nameKey(one.name) === nameKey(name));
+	if (!agent) {
+		return fail({
+			message: `No published agent is named '${name}'`,
+			description:
+				"Compare it with the agent's name at the service, or choose the agent from the list in 'Agent'. If the name is right, the agent is not published, or the credential is another organization's.",
+		});
+	}
+	if (others.length === 0) return succeed(agent);
+	const ids = [agent, ...others].map(({ id }) => id).join(', ');
+	return fail({
+		message: `${others.length + 1} published agents are named '${name}': ${ids}`,
+		description:
+			"Set 'Agent' to 'By ID' and enter the ID of the right one, or give the agents different names at the service.",
+	});
+}
+
+/**
+ * Gives the ID of an item's agent. A name is looked up in the organization's list, which is read once an
+ * execution, and once more when an earlier run of a node has read it and the name is not in it.
+ */
+export async function findAgent(given: GivenAgent, work: ItemWork): Promise<Result<number>> {
+	if (typeof given === 'number') return succeed(given);
+	const agent = await lookUp(given, work);
+	return agent.ok ? readAgentId(agent.value.id) : agent;
+}
+
+interface Reading {
+	/** Each run of a node has its own. */
+	service: Service;
+	agents: Promise<Result<Agent[]>>;
+}
+
+/** The latest reading in each execution that goes on. */
+const readings = new WeakMap<object, Reading>();
+
+async function lookUp(
+	name: string,
+	{ context, service, signal }: ItemWork,
+): Promise<Result<Agent>> {
+	const execution = context.getContext('flow');
+	for (;;) {
+		let reading = readings.get(execution);
+		if (reading?.service.key !== service.key) {
+			const all = { limit: Infinity, offset: 0 };
+			reading = { service, agents: readAgents(service, all, { signal }) };
+			readings.set(execution, reading);
+		}
+		const agents = await reading.agents;
+		const agent = agents.ok ? pickNamed(agents.value, name) : agents;
+		if (!agents.ok || (!agent.ok && reading.service !== service)) {
+			if (readings.get(execution) === reading) readings.delete(execution);
+		}
+		if (agent.ok || reading.service === service) return agent;
+	}
+}
