@@ -15,6 +15,7 @@ import { agentDescription, agentOperations } from './resources/agent';
 import type { Operation } from './resources/operation';
 import { processItems } from './resources/processItems';
 import { runDescription, runOperations } from './resources/run';
+import { waitingTooltip } from './waitingTooltip';
 
 const resources: Record<string, Record<string, Operation>> = {
 	agent: agentOperations,
@@ -31,17 +32,17 @@ export class AgentInvocation implements INodeType {
 		},
 		group: ['transform'],
 		version: 1,
-		// 'create run: Regional report', with the name that the editor keeps of the agent chosen in the list:
-		// `$parameter.agentId` gives the ID alone, `toJSON` all that is stored.
+		// 'create run: Regional report', with the name that the agent is given by, or that the editor keeps of one
+		// chosen in the list: `$parameter.agentId` gives its name or ID alone, `toJSON` all that is stored.
 		subtitle:
-			'={{ [$parameter["resource"] === "agent" ? "list agents" : $parameter["operation"] === "create" && $parameter["dryRun"] ? "dry run" : $parameter["operation"] + " run", ($parameter.toJSON?.().agentId?.cachedResultName ?? "").split(" — ")[0]].filter(Boolean).join(": ") }}',
+			'={{ [$parameter["resource"] === "agent" ? "list agents" : $parameter["operation"] === "create" && $parameter["dryRun"] ? "dry run" : $parameter["operation"] + " run", (agent => agent?.mode === "name" ? $parameter["agentId"] : agent?.cachedResultName?.split(" — ")[0])($parameter.toJSON?.().agentId)].filter(Boolean).join(": ") }}',
 		description: "Run your organization's published agents and use their output",
 		defaults: { name: 'Agent Invocation' },
 		inputs: [NodeConnectionTypes.Main],
 		outputs: [NodeConnectionTypes.Main],
 		usableAsTool: true,
 		credentials: [{ name: 'agentInvocationApi', required: true }],
-		waitingNodeTooltip: 'The agent is still at work. n8n looks again by itself.',
+		waitingNodeTooltip: waitingTooltip,
 		hints: [
 			{
 				message:
