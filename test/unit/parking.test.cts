@@ -197,7 +197,7 @@ describe('where to wait', () => {
 	test('a poll interval under 65 s keeps the wait in memory, and a hint says so', async () => {
 		const { host } = await execute(lasting(HOUR / 2), { options: { pollInterval: 30 } });
 		expect(host.rests).toEqual([]);
-		expect(host.hints).toEqual([expect.stringContaining('Poll Interval (Seconds) is under 65')]);
+		expect(host.hints).toEqual([expect.stringContaining("'Poll Interval (Seconds)' is under 65")]);
 	});
 
 	test('stored from the start with such an interval polls each 65 s, and a hint says so', async () => {

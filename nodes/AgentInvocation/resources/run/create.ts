@@ -16,15 +16,40 @@ import { waitFor } from './itemWait';
 import { parameterFields } from './parameterFields';
 import { readBindings } from './parameters';
 import { startRun } from './startRun';
-import { waitOptionFields, whileWaiting } from './waitOptionFields';
+import { waitForCompletion, waitOptionFields, whileWaiting } from './waitOptionFields';
 
 /** How many items may have begun and not ended, where the user says. */
 const CONCURRENCY_RANGE = { minValue: 0, maxValue: 1_000 };
 
 const displayOptions = { show: { resource: ['run'], operation: ['create'] } };
 
+const createOptionFields: INodeProperties[] = [
+	...waitOptionFields.map((field) => ({ ...field, ...whileWaiting })),
+	{
+		displayName: 'Max Concurrency',
+		name: 'maxConcurrency',
+		type: 'number',
+		typeOptions: CONCURRENCY_RANGE,
+		default: 0,
+		description:
+			'How many input items are worked on at a time. 0 is automatic: of many items, ten begin; once one run has succeeded, or all have gone on for 5 seconds, the others begin as fast as the service takes them.',
+	},
+	{
+		displayName: 'Retry Create on Server Error',
+		name: 'retryCreateOnServerError',
+		type: 'boolean',
+		default: false,
+		description:
+			'Whether to send a create again after the service answered with a status of 500 or more. The first one may have started a run all the same, so a run can then be started twice.',
+	},
+];
+
 export const createFields: INodeProperties[] = [
-	{ ...agentField, displayOptions },
+	{
+		...agentField,
+		description: 'The published agent. Each input item starts a run of its own.',
+		displayOptions,
+	},
 	...parameterFields,
 	{
 		displayName: 'Dry Run',
@@ -32,15 +57,17 @@ export const createFields: INodeProperties[] = [
 		type: 'boolean',
 		default: false,
 		description: 'Whether to get the compiled prompt and parameters without running the agent',
-		displayOptions,
+		displayOptions: { show: { ...displayOptions.show, '@tool': [false] } },
 	},
 	{
-		displayName: 'Wait for Completion',
-		name: 'waitForCompletion',
-		type: 'boolean',
-		default: true,
-		description: 'Whether to wait until the run has finished and output its result',
-		displayOptions: { show: { ...displayOptions.show, dryRun: [false] } },
+		...waitForCompletion,
+		displayOptions: { show: { ...displayOptions.show, dryRun: [false], '@tool': [false] } },
+	},
+	{
+		...waitForCompletion,
+		// Without expressions it has no button by which a model would be asked for it.
+		noDataExpression: true,
+		displayOptions: { show: { ...displayOptions.show, '@tool': [true] } },
 	},
 	{
 		displayName: 'Options',
@@ -48,26 +75,7 @@ export const createFields: INodeProperties[] = [
 		type: 'collection',
 		placeholder: 'Add option',
 		default: {},
-		options: [
-			...waitOptionFields.map((field) => ({ ...field, ...whileWaiting })),
-			{
-				displayName: 'Max Concurrency',
-				name: 'maxConcurrency',
-				type: 'number',
-				typeOptions: CONCURRENCY_RANGE,
-				default: 0,
-				description:
-					'How many input items are worked on at a time. 0 is automatic: of many items, ten begin; once one run has succeeded, or all have gone on for 5 seconds, the others begin as fast as the service takes them.',
-			},
-			{
-				displayName: 'Retry Create on Server Error',
-				name: 'retryCreateOnServerError',
-				type: 'boolean',
-				default: false,
-				description:
-					'Whether to send a create again after the service answered with a status of 500 or more. The first one may have started a run all the same, so a run can then be started twice.',
-			},
-		],
+		options: createOptionFields.sort((a, b) => a.displayName.localeCompare(b.displayName)),
 		displayOptions,
 	},
 ];

@@ -13,7 +13,7 @@ import { findAgent, readAgent } from '../findAgent';
 import { readRunId } from '../ids';
 import type { ItemWork, Operation } from '../operation';
 import { waitFor } from './itemWait';
-import { waitOptionFields } from './waitOptionFields';
+import { waitForCompletion, waitOptionFields } from './waitOptionFields';
 
 const CONCURRENCY = 10;
 /** As many waits as there may be: a wait costs next to nothing. */
@@ -33,14 +33,7 @@ export const getFields: INodeProperties[] = [
 		description: "The run_id in the output of 'Create a run'",
 		displayOptions,
 	},
-	{
-		displayName: 'Wait for Completion',
-		name: 'waitForCompletion',
-		type: 'boolean',
-		default: false,
-		description: 'Whether to wait until the run has finished and output its result',
-		displayOptions,
-	},
+	{ ...waitForCompletion, default: false, displayOptions },
 	{
 		displayName: 'Options',
 		name: 'options',

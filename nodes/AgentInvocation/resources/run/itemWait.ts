@@ -110,11 +110,11 @@ function hintAtInterval({ options, where, startedAt }: Wait, parking: Parking): 
 	if (!isShort(options) || parking.obstacle || options.whereToWait === 'memory') return;
 	if (where === 'stored') {
 		parking.hints.add(
-			"The runs were polled every 65 seconds, and not at the Poll Interval (Seconds): n8n stores no shorter waits. For shorter ones, set 'Where to Wait' to 'In Memory Only'.",
+			"The runs were polled every 65 seconds, and not at the 'Poll Interval (Seconds)': n8n stores no shorter waits. For shorter ones, set 'Where to Wait' to 'In Memory Only'.",
 		);
 	} else if (clock.now() - startedAt > STAYS_IN_MEMORY_MS) {
 		parking.hints.add(
-			"The wait stayed in memory, where a restart of n8n ends it: Poll Interval (Seconds) is under 65. For waits that survive restarts, remove it, or set 'Where to Wait' to 'Stored From the Start'.",
+			"The wait stayed in memory, where a restart of n8n ends it: 'Poll Interval (Seconds)' is under 65. For waits that survive restarts, remove it, or set 'Where to Wait' to 'Stored From the Start'.",
 		);
 	}
 }

@@ -2,9 +2,18 @@ import type { INodeProperties } from 'n8n-workflow';
 
 import { DEFAULT_TIMEOUT_S, POLL_INTERVAL_RANGE_S, TIMEOUT_RANGE_S } from '../../runs/waitOptions';
 
+export const waitForCompletion: INodeProperties = {
+	displayName: 'Wait for Completion',
+	name: 'waitForCompletion',
+	type: 'boolean',
+	default: true,
+	description:
+		'Whether to wait until the run has finished, up to the time limit (an hour unless changed), and output its result',
+};
+
 export const whileWaiting = { displayOptions: { show: { '/waitForCompletion': [true] } } };
 
-/** The options of both run operations. Time limit and poll interval appear while waiting is on. */
+/** The options of both run operations. Those of the wait itself appear while waiting is on. */
 export const waitOptionFields: INodeProperties[] = [
 	{
 		displayName: 'If Run Does Not Succeed',
@@ -58,22 +67,22 @@ export const waitOptionFields: INodeProperties[] = [
 		description: "How to give the agent's output",
 	},
 	{
-		displayName: 'Poll Interval',
+		displayName: 'Poll Interval (Seconds)',
 		name: 'pollInterval',
 		type: 'number',
 		typeOptions: POLL_INTERVAL_RANGE_S,
 		default: 0,
 		description:
-			'Seconds between two polls of a run. 0 is automatic: soon at first, then after a fifth of the time waited, or when runs of the agent are known to end.',
+			'Time between two polls of a run. 0 is automatic: soon at first, then after a fifth of the time waited, or when runs of the agent are known to end.',
 		...whileWaiting,
 	},
 	{
-		displayName: 'Time Limit',
+		displayName: 'Time Limit (Seconds)',
 		name: 'timeout',
 		type: 'number',
 		typeOptions: TIMEOUT_RANGE_S,
 		default: DEFAULT_TIMEOUT_S,
-		description: 'Seconds to wait for a run. 0 is no limit.',
+		description: 'How long to wait for a run: 3600 is an hour, 0 is no limit',
 		...whileWaiting,
 	},
 	{
