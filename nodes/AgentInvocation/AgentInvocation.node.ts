@@ -9,6 +9,7 @@ import {
 } from 'n8n-workflow';
 
 import { searchAgents } from './listSearch/searchAgents';
+import { describeParameters } from './resourceMapping/describeParameters';
 import { getAgentParameters } from './resourceMapping/getAgentParameters';
 import { readAction, rest } from './parking/pause';
 import { agentDescription, agentOperations } from './resources/agent';
@@ -32,10 +33,10 @@ export class AgentInvocation implements INodeType {
 		},
 		group: ['transform'],
 		version: 1,
-		// 'create run: Regional report', with the name that the agent is given by, or that the editor keeps of one
-		// chosen in the list: `$parameter.agentId` gives its name or ID alone, `toJSON` all that is stored.
+		// 'Regional report', since n8n names the node by its operation. `$parameter.agentId` gives the ID alone,
+		// `toJSON` all that is stored, and so the name of the list's entry.
 		subtitle:
-			'={{ [$parameter["resource"] === "agent" ? "list agents" : $parameter["operation"] === "create" && $parameter["dryRun"] ? "dry run" : $parameter["operation"] + " run", (agent => agent?.mode === "name" ? $parameter["agentId"] : agent?.cachedResultName?.split(" — ")[0])($parameter.toJSON?.().agentId)].filter(Boolean).join(": ") }}',
+			'={{ $parameter["resource"] === "agent" ? ($parameter["returnAll"] ? "all agents" : "up to " + $parameter["limit"] + " agents") : [$parameter["dryRun"] ? "dry run" : "", (({ mode, value, cachedResultName }) => mode === "list" ? (cachedResultName ?? "").split(" — ")[0] : !value || String(value).startsWith("=") ? "" : mode === "id" ? "agent " + value : value)($parameter.toJSON?.().agentId ?? {})].filter(Boolean).join(": ") || $parameter["operation"] + " run" }}',
 		description: "Run your organization's published agents and use their output",
 		defaults: { name: 'Agent Invocation' },
 		inputs: [NodeConnectionTypes.Main],
@@ -79,7 +80,7 @@ export class AgentInvocation implements INodeType {
 
 	methods = {
 		listSearch: { searchAgents },
-		resourceMapping: { getAgentParameters },
+		resourceMapping: { describeParameters, getAgentParameters },
 	};
 
 	async execute(this: IExecuteFunctions, response?: EngineResponse): Promise<NodeOutput> {

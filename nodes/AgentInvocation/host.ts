@@ -1,7 +1,7 @@
-import type { IExecuteFunctions } from 'n8n-workflow';
+import type { INode } from 'n8n-workflow';
 
-/** Whether the node runs as the tool of an AI Agent: n8n gives its type then another name. */
-export function isTool(context: IExecuteFunctions): boolean {
+/** Whether the node is the tool of an AI Agent: n8n gives its type then another name. */
+export function isTool(context: { getNode(): INode }): boolean {
 	return context.getNode().type.endsWith('Tool');
 }
 

@@ -1,11 +1,21 @@
+import { readFileSync } from 'node:fs';
+import path from 'node:path';
+
+import type { INode } from 'n8n-workflow';
+
+import type { WorkflowFile } from '../../hosts/n8n.cts';
+import { projectRoot } from '../../hosts/pack.cts';
 import { startSandbox, type Sandbox } from '../../sandbox/server.cts';
-import { TestHost } from '../support/host.cts';
+import { TestHost, until } from '../support/host.cts';
+import { agentNode, toolWorkflow } from '../support/workflows.cts';
 import { Editor } from './editor.cts';
 import { nodeWorkflow, NODE, REPORT } from './workflows.cts';
 
 jest.setTimeout(120_000);
 
 const ROWS = [{ region: 'north' }, { region: 'south', quarter: 'Q1' }];
+
+const HOSTILE_KEY = 'hostile-key';
 
 let empty: Sandbox;
 let host: TestHost;
@@ -20,6 +30,10 @@ const workflows = {
 	badKey: nodeWorkflow('badKey', {}, { credentialId: 'badKey' }),
 	unreachable: nodeWorkflow('unreachable', {}, { credentialId: 'unreachable' }),
 	fields: nodeWorkflow('fields', {}),
+	described: nodeWorkflow('described', {}),
+	// With a key of its own, so that no other test's list of agents is kept for it.
+	hostile: nodeWorkflow('hostile', { agentId: REPORT }, { credentialId: HOSTILE_KEY }),
+	tool: toolWorkflow('tool', 'none', agentNode(NODE, {})),
 	expressions: nodeWorkflow('expressions', { agentId: REPORT }, { rows: ROWS }),
 	mapped: nodeWorkflow('mapped', { agentId: REPORT }, { rows: ROWS }),
 	expressionAgent: nodeWorkflow('expressionAgent', {
@@ -33,6 +47,7 @@ beforeAll(async () => {
 	const credential = (id: string, data: Record<string, string>) => ({ id, name: id, data });
 	host = await TestHost.start('n8n-2', Object.values(workflows), {
 		publishes: false,
+		keys: [HOSTILE_KEY],
 		credentials: [
 			credential('emptyOrganization', { baseUrl: empty.baseUrl, apiKey }),
 			credential('badKey', { baseUrl: empty.baseUrl, apiKey: 'revoked-key' }),
@@ -50,6 +65,24 @@ afterAll(async () => {
 
 const open = (workflow: keyof typeof workflows) => editor.openNode(workflow, NODE);
 const output = () => editor.part('output-panel');
+
+/** By which a tool's field is left to the model. */
+const MODEL_BUTTON = 'from-ai-override-button';
+
+const REPORT_NAME = 'Regional report';
+
+const readExample = (file: string) =>
+	JSON.parse(readFileSync(path.join(projectRoot, 'examples', file), 'utf8')) as WorkflowFile;
+
+/** All of the yellow notices. */
+const notices = async () => await editor.part('ndv').locator('.notice-content').allInnerTexts();
+
+/** Waits for a description of parameters, and gives the whole notice. */
+async function described(text: string): Promise<string> {
+	const notice = editor.part('empty-fields-notice');
+	await notice.getByText(text.split('\n')[0]!).waitFor();
+	return await notice.innerText();
+}
 
 describe('the list of agents', () => {
 	test('shows each agent with its description, and finds one by a word of it', async () => {
@@ -120,16 +153,50 @@ describe("the agent's parameters", () => {
 		await expect(editor.part('resource-mapper-container').count()).resolves.toBe(0);
 
 		await editor.chooseAgent('Regional report');
-		await editor.page.getByText('region *: north, south, east or west').waitFor();
-		await editor.page.getByText('quarter: Q1 to Q4').waitFor();
+		await editor.page.getByText('region *', { exact: true }).waitFor();
+		await editor.page.getByText('quarter', { exact: true }).first().waitFor();
 
 		await editor.chooseAgent('Structured answer');
-		await editor.page.getByText('text *: The text to classify').waitFor();
+		await editor.page.getByText('text *', { exact: true }).waitFor();
 		await expect(editor.setting('region').count()).resolves.toBe(0);
 
 		await editor.chooseAgent('Daily briefing');
 		await editor.page.getByText('This agent has no parameters. Nothing needs to be').waitFor();
 		await expect(editor.setting('text').count()).resolves.toBe(0);
+	});
+
+	test('are described whole below, however they are given, and for a new agent anew', async () => {
+		await open('described');
+		await editor.chooseAgent('Regional report');
+		const ofReport =
+			'region (required): north, south, east or west\nquarter: Q1 to Q4; the present one when left out';
+		await expect(described(ofReport)).resolves.toBe(ofReport);
+		for (const way of ['Using Name-Value Pairs', 'Using JSON']) {
+			await editor.choose(editor.setting('specifyParameters'), way);
+			await expect(notices()).resolves.toEqual([ofReport]);
+		}
+		await editor.chooseAgent('Structured answer');
+		await described('text (required): The text to classify');
+		await expect(notices()).resolves.toHaveLength(1);
+	});
+
+	test('are described in text, whatever an agent says', async () => {
+		const hostile = {
+			name: '<b>name</b>',
+			description: '<a href="//evil.example">link</a> <img src=x onerror="alert(1)"> {{ 1 + 1 }}',
+		};
+		const agents = [{ id: 2, name: 'Hostile', parameters: [hostile] }];
+		const body = { agents, pagination: { total: 1 } };
+		host.sandbox.faults.add({ kind: 'answer', path: '/agents', body, times: 99 });
+		try {
+			await open('hostile');
+			await described(`${hostile.name}: ${hostile.description}`);
+			await expect(
+				editor.part('ndv').locator('a[href*="evil"], img[src="x"]').count(),
+			).resolves.toBe(0);
+		} finally {
+			host.sandbox.faults.clear();
+		}
 	});
 
 	test('that are required are asked for before anything is run', async () => {
@@ -163,4 +230,50 @@ describe("the agent's parameters", () => {
 		await open('expressionAgent');
 		await editor.page.getByText("'Agent' is an expression that has no value yet").waitFor();
 	});
+});
+
+describe('as the tool of an AI Agent', () => {
+	test('only the agent and its parameters can be left to the model', async () => {
+		await openTool();
+		await editor.setting('waitForCompletion').waitFor();
+		await expect(editor.setting('dryRun').count()).resolves.toBe(0);
+		for (const name of ['region', 'quarter']) {
+			await expect(editor.setting(name).getByTestId(MODEL_BUTTON).count()).resolves.toBe(1);
+		}
+		const agent = editor.part('rlc-input-container').getByTestId(MODEL_BUTTON);
+		await expect(agent.count()).resolves.toBe(1);
+		await expect(editor.part(MODEL_BUTTON).count()).resolves.toBe(3);
+	});
+
+	test('a parameter that is left to the model is what the example has', async () => {
+		await openTool();
+		await editor.click(editor.setting('region').getByTestId(MODEL_BUTTON));
+		await editor.click(editor.part('selectable-list-selectable-description'));
+		const container = editor.part('mapping-fields-container');
+		await editor.click(container.locator('textarea'));
+		await editor.type('north, south, east or west');
+		await editor.page.waitForTimeout(1_000);
+		await editor.page.keyboard.press('Control+s');
+
+		const example = readExample('agent-as-ai-tool.json').nodes.find(
+			({ name }) => name === REPORT_NAME,
+		);
+		const expected = example?.parameters?.parameters;
+		await until(async () => JSON.stringify(await storedTool()).includes('east or west'));
+		await expect(storedTool()).resolves.toMatchObject({
+			agentId: example?.parameters?.agentId,
+			parameters: expected,
+		});
+	});
+
+	async function openTool(): Promise<void> {
+		await open('tool');
+		await editor.chooseAgent(REPORT_NAME);
+		await editor.setting('region').waitFor();
+	}
+
+	async function storedTool(): Promise<INode['parameters'] | undefined> {
+		const { data } = await host.n8n.rest<{ data: { nodes: INode[] } }>('GET', '/workflows/tool');
+		return data.nodes.find(({ name }) => name === NODE)?.parameters;
+	}
 });

@@ -1,15 +1,30 @@
+import type { INode } from 'n8n-workflow';
+
+import { AgentInvocation } from '../../nodes/AgentInvocation/AgentInvocation.node.ts';
 import { searchAgents } from '../../nodes/AgentInvocation/listSearch/searchAgents.ts';
+import { describeParameters } from '../../nodes/AgentInvocation/resourceMapping/describeParameters.ts';
 import { getAgentParameters } from '../../nodes/AgentInvocation/resourceMapping/getAgentParameters.ts';
 import { loadOptionsContext } from './engine.cts';
 import { createRun, useSandbox } from './sandboxed.cts';
 
 const sandbox = useSandbox();
 
-function context(agentId: unknown = 2, apiKey = 'sandbox-key') {
+function context(agentId: unknown = 2, apiKey = 'sandbox-key', node: Partial<INode> = {}) {
 	return loadOptionsContext({
 		credential: { baseUrl: sandbox.current.baseUrl, apiKey },
 		parameters: createRun(agentId),
+		node,
 	});
+}
+
+const noticeOf = async (agentId: unknown) =>
+	(await describeParameters.call(context(agentId))).emptyFieldsNotice;
+
+/** Has the service's list hold one agent, 2, with these parameters. */
+function serve(...parameters: object[]): void {
+	const agents = [{ id: 2, name: 'Agent', parameters }];
+	const body = { agents, pagination: { total: 1 } };
+	sandbox.current.faults.add({ kind: 'answer', path: '/agents', body, times: 9 });
 }
 
 test('the list of agents comes page by page, each with its description', async () => {
@@ -33,37 +48,66 @@ test('a search finds agents on every page, by name, description or ID', async ()
 	expect(await ids('no such agent')).toEqual([]);
 });
 
-test("an agent's parameters become fields, required ones marked", async () => {
-	const { fields } = await getAgentParameters.call(context(2));
-	expect(fields).toMatchObject([
-		{
-			id: 'region',
-			displayName: 'region *: north, south, east or west',
-			required: true,
-			type: 'string',
-		},
-		{ id: 'quarter', required: false, type: 'string' },
-	]);
+test('an entry of the list shows 40 characters of a description', async () => {
+	const description =
+		'Reads the mails of a day,\n sorts them, and answers those that it can answer';
+	const agents = [{ id: 1, name: 'Mail', description, parameters: [] }];
+	const body = { agents, pagination: { total: 1 } };
+	sandbox.current.faults.add({ kind: 'answer', path: '/agents', body });
+	const { results } = await searchAgents.call(context());
+	expect(results[0]?.name).toBe('Mail — Reads the mails of a day, sorts them, a…');
 });
 
-test('an agent without parameters has no fields', async () => {
-	expect(await getAgentParameters.call(context(1))).toEqual({
-		fields: [],
-		emptyFieldsNotice: 'This agent has no parameters. Nothing needs to be filled in.',
+describe("an agent's parameters", () => {
+	const HOSTILE = {
+		name: '<img src=x onerror=alert(1)>',
+		description: '<a href="https://evil.example">ok</a> & {{ $env }}',
+	};
+
+	test('become fields with their names for labels, required ones marked', async () => {
+		const { fields } = await getAgentParameters.call(context(2));
+		expect(fields).toEqual([
+			expect.objectContaining({ id: 'region', displayName: 'region *', required: true }),
+			expect.objectContaining({ id: 'quarter', displayName: 'quarter', required: false }),
+		]);
+	});
+
+	test('are described whole, with name, description and whether they are required', async () => {
+		expect(await noticeOf(2)).toBe(
+			'<b>region</b> (required): north, south, east or west<br><b>quarter</b>: Q1 to Q4; the present one when left out',
+		);
+		expect(await noticeOf(1)).toBe('This agent has no parameters. Nothing needs to be filled in.');
+	});
+
+	test('are described in text, whatever an agent says', async () => {
+		serve(HOSTILE, { name: 'plain', description: null });
+		expect(await noticeOf(2)).toBe(
+			'<b>&lt;img src=x onerror=alert(1)&gt;</b>: &lt;a href="https://evil.example"&gt;ok&lt;/a&gt; &amp; {{ $env }}<br><b>plain</b>',
+		);
+	});
+
+	test('are not known before there is an agent, or when it is gone: the notice says so', async () => {
+		expect(await noticeOf('')).toContain("'Agent' is an expression that has no value yet");
+		expect((await getAgentParameters.call(context(''))).fields).toEqual([]);
+		expect(await noticeOf(9_999)).toBe(
+			"Agent 9999 is not in the organization's list. Choose an agent from the list in 'Agent'.",
+		);
+		await expect(getAgentParameters.call(context(9_999))).rejects.toThrow(
+			"Agent 9999 is not in the organization's list",
+		);
+	});
+
+	test('of a tool have their plain names, which are what the model knows them by', async () => {
+		const node = { type: 'n8n-nodes-agent-invocation.agentInvocationTool' };
+		const { fields } = await getAgentParameters.call(context(2, undefined, node));
+		expect(fields.map(({ displayName }) => displayName)).toEqual(['region', 'quarter']);
 	});
 });
 
-test('the list and the fields say what is wrong', async () => {
+test('the list says what is wrong', async () => {
 	await expect(searchAgents.call(context(2, 'revoked-key'))).rejects.toThrow(
 		'The service does not accept the API key',
 	);
-	const notice = async (agentId: unknown) =>
-		(await getAgentParameters.call(context(agentId))).emptyFieldsNotice;
-	expect(await notice('')).toContain("'Agent' is an expression that has no value yet");
-	await expect(getAgentParameters.call(context(9_999))).rejects.toThrow(
-		"Agent 9999 is not in the organization's list",
-	);
-
 	await searchAgents.call(context());
 	sandbox.with({ agentCount: 0 });
 	await expect(searchAgents.call(context())).rejects.toMatchObject({
@@ -72,15 +116,33 @@ test('the list and the fields say what is wrong', async () => {
 	});
 });
 
+test('the options of each operation stand in the order of their names, and say their unit', () => {
+	const collections = new AgentInvocation().description.properties.filter(
+		({ name, displayOptions }) =>
+			name === 'options' && displayOptions?.show?.resource?.[0] === 'run',
+	);
+	const lists = collections.map(({ options = [] }) =>
+		options.map((option) => ('displayName' in option ? option.displayName : option.name)),
+	);
+	expect(lists.map(({ length }) => length)).toEqual([8, 6]);
+	for (const names of lists) {
+		expect(names).toEqual([...names].sort());
+		expect(names).toEqual(
+			expect.arrayContaining(['Poll Interval (Seconds)', 'Time Limit (Seconds)']),
+		);
+	}
+});
+
 describe('the list that is kept', () => {
 	const offsets = () =>
 		sandbox.current.requests.map(({ url }) =>
 			new URL(url, 'http://host').searchParams.get('offset'),
 		);
 
-	test('picking an agent, showing its parameters and searching cost one reading of the list', async () => {
+	test('picking an agent, showing and describing its parameters and searching cost one reading of the list', async () => {
 		await searchAgents.call(context());
 		await getAgentParameters.call(context(2));
+		await describeParameters.call(context(2));
 		expect(offsets()).toEqual(['0']);
 		await searchAgents.call(context(), 'in archive 127');
 		await searchAgents.call(context(), undefined, '100');

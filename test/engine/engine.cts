@@ -136,7 +136,11 @@ const items: INodeType = {
 	},
 };
 
-const types: Record<string, INodeType> = { 'test.items': items, [NODE]: new AgentInvocation() };
+const types: Record<string, INodeType> = {
+	'test.items': items,
+	[NODE]: new AgentInvocation(),
+	[`${NODE}Tool`]: new AgentInvocation(),
+};
 
 const nodeTypes = {
 	getByName: (name: string) => types[name]!,

@@ -84,8 +84,8 @@ function inOurWords<E extends NodeApiError | NodeOperationError>(
 	return error;
 }
 
-/** n8n's editor renders a description as HTML, and parts of ours come from the service. */
-function escapeHtml(text: string): string {
+/** n8n's editor renders descriptions and notices as HTML, and parts of ours come from the service. */
+export function escapeHtml(text: string): string {
 	return text.replace(/&/g, '&amp;').replace(/</g, '&lt;').replace(/>/g, '&gt;');
 }
 

@@ -47,7 +47,7 @@ export async function searchAgents(
 
 // Between a name and its description. The node's subtitle cuts there.
 const DESCRIPTION_MARK = ' — ';
-const LONGEST_DESCRIPTION = 80;
+const LONGEST_DESCRIPTION = 40;
 
 // The editor shows the name of a list's item and nothing else of it.
 function toListItem({ id, name, description }: Agent): INodeListSearchItems {

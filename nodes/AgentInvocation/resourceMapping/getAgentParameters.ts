@@ -5,42 +5,53 @@ import type {
 } from 'n8n-workflow';
 
 import { toEditorError } from '../errors/nodeError';
-import { fail, succeed, type Result } from '../result';
+import { isTool } from '../host';
 import { pickNamed, readAgent, type GivenAgent } from '../resources/findAgent';
+import { asText, fail, succeed, type Result } from '../result';
 import { readKeptAgents } from '../service/agents';
 import { openService, type Service } from '../service/service';
 import type { Agent, AgentParameter } from '../service/types';
 import { toColumn, toLabel } from '../storedText';
 
-const NO_PARAMETERS = 'This agent has no parameters. Nothing needs to be filled in.';
-const AGENT_NOT_KNOWN =
-	"'Agent' is an expression that has no value yet, so its parameters are not known. Execute the previous nodes, or set 'Specify Parameters' to 'Using Name-Value Pairs' or 'Using JSON'.";
-
 /**
- * The parameters of the chosen agent as fields. They stand in the agents' list alone, so the list is
- * read; the options that a parameter knows do not stand there, so each field is text.
+ * The parameters of the chosen agent as fields. The options that a parameter knows do not stand in the
+ * agents' list, so each field is text.
  *
- * @throws NodeApiError, upon which the editor offers to try again
+ * @throws NodeApiError, upon which the editor offers to try again and keeps the fields it has
  */
 export async function getAgentParameters(
 	this: ILoadOptionsFunctions,
 ): Promise<ResourceMapperFields> {
-	const value = this.getNodeParameter('agentId', '', { extractValue: true }) ?? '';
-	if (value === '') return { fields: [], emptyFieldsNotice: AGENT_NOT_KNOWN };
-	const given = readAgent(this.getNodeParameter('agentId', ''));
-	if (!given.ok) throw toEditorError(this, given.failure);
-	const service = await openService(this);
-	if (!service.ok) throw toEditorError(this, service.failure);
-
-	const agent = await readAgentOf(service.value, given.value);
-	// Thrown, so that the editor keeps the fields of an agent that is gone for a moment.
+	const agent = await findChosenAgent(this, 'fields');
 	if (!agent.ok) throw toEditorError(this, agent.failure);
-	const fields = (agent.value.parameters ?? []).map(toField);
-	return fields.length > 0 ? { fields } : { fields, emptyFieldsNotice: NO_PARAMETERS };
+	const parameters = agent.value?.parameters ?? [];
+	return { fields: parameters.map((parameter) => toField(parameter, !isTool(this))) };
 }
 
-async function readAgentOf(service: Service, given: GivenAgent): Promise<Result<Agent>> {
-	const question = `parameters ${given}`;
+/**
+ * Finds the agent that is chosen in the node. Parameters stand in the agents' list alone, so the list is
+ * read. Gives undefined where 'Agent' is an expression that has no value yet.
+ *
+ * @param question what the editor wants to know of it: asked again, it is read anew
+ */
+export async function findChosenAgent(
+	context: ILoadOptionsFunctions,
+	question: string,
+): Promise<Result<Agent | undefined>> {
+	const value = context.getNodeParameter('agentId', '', { extractValue: true }) ?? '';
+	if (value === '') return succeed(undefined);
+	const given = readAgent(context.getNodeParameter('agentId', ''));
+	if (!given.ok) return given;
+	const service = await openService(context);
+	if (!service.ok) return service;
+	return await readAgentOf(service.value, given.value, `${question} ${given.value}`);
+}
+
+async function readAgentOf(
+	service: Service,
+	given: GivenAgent,
+	question: string,
+): Promise<Result<Agent>> {
 	if (typeof given === 'string') {
 		const agents = await readKeptAgents(service, question, Infinity);
 		return agents.ok ? pickNamed(agents.value, given) : agents;
@@ -57,11 +68,16 @@ async function readAgentOf(service: Service, given: GivenAgent): Promise<Result<
 	});
 }
 
-// The editor shows the name of a field and nothing else of it, cut off where the panel is narrow.
-function toField({ name, required, description }: AgentParameter): ResourceMapperField {
+// The editor shows the name of a field and nothing else of it; `describeParameters` shows the rest. The
+// button of a tool's field, by which the model fills it in, names the argument after it: no asterisk there.
+function toField(
+	{ name: given, required }: AgentParameter,
+	marksRequired: boolean,
+): ResourceMapperField {
+	const name = asText(given);
 	return {
 		id: toColumn(name),
-		displayName: toLabel([required ? `${name} *` : name, description].filter(Boolean).join(': ')),
+		displayName: toLabel(required && marksRequired ? `${name} *` : name),
 		required: required === true,
 		defaultMatch: false,
 		canBeUsedToMatch: false,

@@ -1,8 +1,14 @@
-import type { IDisplayOptions, INodeProperties } from 'n8n-workflow';
+import type { IDisplayOptions, INodeProperties, NodeParameterValue } from 'n8n-workflow';
 
 const NOTHING_MAPPED = { mappingMode: 'defineBelow', value: null };
 
+/** What the editor keeps where no field is filled in. n8n compares by value, but its type has no objects. */
+const NO_VALUES: NodeParameterValue = Object.create(null);
+
 const displayOptions = { show: { resource: ['run'], operation: ['create'] } };
+
+/** There are no parameters before. */
+const onceAgentIsChosen = { ...displayOptions, hide: { agentId: [''] } };
 
 function whenSpecified(...how: string[]) {
 	return { show: { ...displayOptions.show, specifyParameters: how } };
@@ -73,13 +79,13 @@ export const parameterFields: INodeProperties[] = [
 				resourceMapperMethod: 'getAgentParameters',
 				mode: 'add',
 				fieldWords: { singular: 'parameter', plural: 'parameters' },
+				valuesLabel: 'Parameter Values',
 				addAllFields: true,
 				supportAutoMap: true,
 				hideNoDataError: true,
 			},
 		},
-		// There are none before an agent is chosen.
-		displayOptions: { ...whenSpecified('fields'), hide: { agentId: [''] } },
+		displayOptions: { ...onceAgentIsChosen, ...whenSpecified('fields') },
 	},
 	{
 		displayName: 'Parameters',
@@ -120,11 +126,33 @@ export const parameterFields: INodeProperties[] = [
 		description: 'An object of names and values, or an array of objects with name and value',
 		displayOptions: whenSpecified('json'),
 	},
+	{
+		// Names and descriptions, which the editor shows as this mapper's notice.
+		displayName: 'About the Parameters',
+		name: 'aboutParameters',
+		type: 'resourceMapper',
+		noDataExpression: true,
+		default: NOTHING_MAPPED,
+		typeOptions: {
+			loadOptionsDependsOn: ['agentId.value'],
+			resourceMapper: {
+				resourceMapperMethod: 'describeParameters',
+				mode: 'add',
+				fieldWords: { singular: 'parameter', plural: 'parameters' },
+				supportAutoMap: false,
+			},
+		},
+		displayOptions: onceAgentIsChosen,
+	},
 	...kept(
 		'parameters',
 		NOTHING_MAPPED,
-		"The names are the agent's own, as 'Using Fields Below' shows them. What is entered there is kept, but not sent.",
+		"What is entered under 'Using Fields Below' is kept, but not sent.",
 		['keypair', 'json'],
+		{
+			show: { '/parameters.value': [{ _cnd: { exists: true } }] },
+			hide: { '/parameters.value': [{ _cnd: { eq: NO_VALUES } }] },
+		},
 	),
 	...kept(
 		'parameterPairs',
