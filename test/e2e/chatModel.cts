@@ -11,6 +11,8 @@ interface Message {
 interface Tool {
 	name: string;
 	description: string;
+	/** A JSON schema of its arguments. */
+	parameters: { properties: Record<string, unknown>; required?: string[] };
 }
 
 /** A call of a tool: the first that is offered, or the one whose name holds `tool`. */

@@ -25,9 +25,33 @@ const runAgent = agentNode('Run an agent', {
 	options: {},
 });
 
+// As the editor stores it once an agent is chosen, 'region' left to the model and 'quarter' given.
+const runReport = agentNode('Report', {
+	agentId: { __rl: true, mode: 'list', value: 2, cachedResultName: 'Regional report' },
+	parameters: {
+		mappingMode: 'defineBelow',
+		value: {
+			region:
+				"={{ /*n8n-auto-generated-fromAI-override*/ $fromAI('region', `north, south, east or west`, 'string') }}",
+			quarter: 'Q2',
+		},
+		schema: ['region', 'quarter'].map((id) => ({
+			id,
+			displayName: id,
+			required: id === 'region',
+			defaultMatch: false,
+			canBeUsedToMatch: false,
+			display: true,
+			type: 'string',
+		})),
+	},
+	options: {},
+});
+
 let host: TestHost;
 let right: ChatModel;
 let wrong: ChatModel;
+let asked: ChatModel;
 
 const list = { tool: 'List', arguments: {} };
 const run = (agent: number, region: string) => ({
@@ -38,10 +62,13 @@ const run = (agent: number, region: string) => ({
 beforeAll(async () => {
 	right = await startChatModel([list, run(2, 'west')]);
 	wrong = await startChatModel([run(2, 'nowhere'), run(9_999, 'west'), run(5, 'west')]);
-	const models = { right, wrong };
+	asked = await startChatModel([{ arguments: { region: 'east' } }]);
+	const models = { right, wrong, asked };
 	host = await TestHost.start(
 		'n8n-2',
-		Object.keys(models).map((id) => toolWorkflow(id, `${MODEL}${id}`, listAgents, runAgent)),
+		Object.keys(models).map((id) =>
+			toolWorkflow(id, `${MODEL}${id}`, ...(id === 'asked' ? [runReport] : [listAgents, runAgent])),
+		),
 		{
 			credentials: Object.entries(models).map(([id, { baseUrl }]) => ({
 				id: `${MODEL}${id}`,
@@ -57,6 +84,7 @@ afterAll(async () => {
 	await host?.stop();
 	await right?.close();
 	await wrong?.close();
+	await asked?.close();
 });
 
 test('a model lists the agents, picks one, fills its parameters and gets the output', async () => {
@@ -71,6 +99,17 @@ test('a model lists the agents, picks one, fills its parameters and gets the out
 		'Run_an_agent: Create a run in Agent Invocation',
 		'List_agents: List agents in Agent Invocation',
 	]);
+});
+
+test('a model is asked for what is left to it, and for nothing else', async () => {
+	const execution = await host.execute('asked', [{}]);
+	expect(jsonOf(execution, 'Good')[0]?.output).toContain('Sales in the east grew in Q2.');
+	expect(asked.offered).toHaveLength(1);
+	expect(asked.offered[0]?.parameters).toMatchObject({
+		properties: { region: { type: 'string', description: 'north, south, east or west' } },
+		required: ['region'],
+	});
+	expect(Object.keys(asked.offered[0]?.parameters.properties ?? {})).toEqual(['region']);
 });
 
 test('an error reaches the model as text that it can act on', async () => {
