@@ -31,6 +31,8 @@ test('the tarball holds what users need and nothing else, under 175 kB', () => {
 	expect(tarball.unpackedSize).toBeLessThan(175_000);
 });
 
+const NAMED_IN_ROW = { __rl: true, mode: 'name', value: '={{ $json.row.agent }}' };
+
 describe.each<HostName>(['n8n-2', 'n8n-1'])('in %s', (hostName) => {
 	const isOld = hostName === 'n8n-1';
 	let host: TestHost;
@@ -58,6 +60,7 @@ describe.each<HostName>(['n8n-2', 'n8n-1'])('in %s', (hostName) => {
 				agentNode('Agents', { resource: 'agent', operation: 'list', returnAll: true }),
 			),
 			rowsWorkflow('run', agentNode('Run', createForRow)),
+			rowsWorkflow('named', agentNode('Run', { ...createForRow, agentId: NAMED_IN_ROW })),
 			loopWorkflow(
 				'loop',
 				agentNode('Run', createForRow, { retryOnFail: true, waitBetweenTries: 0 }),
@@ -113,6 +116,21 @@ describe.each<HostName>(['n8n-2', 'n8n-1'])('in %s', (hostName) => {
 		expect(sandbox.runs.all).toHaveLength(before + seconds.length);
 	});
 
+	test("agents are found by the name in each row's expression, with one reading of the list", async () => {
+		const before = sandbox.requests.length;
+		const names = ['Daily briefing', 'archive AGENT 240 ', 'Archive agent 9', 'Daily briefing'];
+		const execution = await execute(
+			'named',
+			names.map((agent) => ({ agent })),
+		);
+		expect(jsonOf(execution, 'Good').map((json) => json.agent_id)).toEqual([1, 240, 9, 1]);
+		const listings = sandbox.requests.slice(before).filter(({ url }) => url.includes('/agents?'));
+		expect(listings).toHaveLength(3);
+
+		const failed = await execute('named', [{ agent: 'Nobody' }]);
+		expect(failed.data.resultData.error?.message).toBe("No published agent is named 'Nobody'");
+	});
+
 	test('a failed item stops the workflow with a message that names the run', async () => {
 		const execution = await execute('run', [{ agent: 5 }]);
 		expect(execution.status).toBe('error');
@@ -152,24 +170,29 @@ describe.each<HostName>(['n8n-2', 'n8n-1'])('in %s', (hostName) => {
 	});
 
 	test("the editor's list and fields are served", async () => {
-		const common = {
+		const withAgent = (mode: string, value: string) => ({
 			nodeTypeAndVersion: { name: 'n8n-nodes-agent-invocation.agentInvocation', version: 1 },
 			credentials: { agentInvocationApi: { id: CREDENTIAL_ID, name: 'Sandbox' } },
-			currentNodeParameters: { agentId: { __rl: true, mode: 'id', value: '2' } },
-		};
+			currentNodeParameters: { agentId: { __rl: true, mode, value } },
+		});
 		const list = await n8n.rest<{ data: { results: unknown[]; paginationToken: string } }>(
 			'POST',
 			'/dynamic-node-parameters/resource-locator-results',
-			{ ...common, path: 'parameters.agentId', methodName: 'searchAgents' },
+			{ ...withAgent('id', '2'), path: 'parameters.agentId', methodName: 'searchAgents' },
 		);
 		expect(list.data.results).toHaveLength(100);
 		expect(list.data.paginationToken).toBe('100');
-		const mapper = await n8n.rest<{ data: { fields: unknown[] } }>(
-			'POST',
-			'/dynamic-node-parameters/resource-mapper-fields',
-			{ ...common, path: 'parameters.parameters', methodName: 'getAgentParameters' },
-		);
-		expect(mapper.data.fields).toMatchObject([{ id: 'region', required: true }, { id: 'quarter' }]);
+		for (const agent of [withAgent('id', '2'), withAgent('name', 'regional report')]) {
+			const mapper = await n8n.rest<{ data: { fields: unknown[] } }>(
+				'POST',
+				'/dynamic-node-parameters/resource-mapper-fields',
+				{ ...agent, path: 'parameters.parameters', methodName: 'getAgentParameters' },
+			);
+			expect(mapper.data.fields).toMatchObject([
+				{ id: 'region', required: true },
+				{ id: 'quarter' },
+			]);
+		}
 	});
 
 	describe("the credential's test", () => {
@@ -185,9 +208,10 @@ describe.each<HostName>(['n8n-2', 'n8n-1'])('in %s', (hostName) => {
 			return tested.data;
 		}
 
-		test('is green for a good one, also with a slash at the end', async () => {
-			for (const end of ['', '/']) {
-				expect(await testCredential(sandbox.baseUrl + end, KEY)).toMatchObject({ status: 'OK' });
+		test('is green for a good one, with a slash at the end or without its path too', async () => {
+			const { baseUrl } = sandbox;
+			for (const url of [baseUrl, `${baseUrl}/`, new URL(baseUrl).origin]) {
+				expect(await testCredential(url, KEY)).toMatchObject({ status: 'OK' });
 			}
 		});
 
@@ -203,8 +227,8 @@ describe.each<HostName>(['n8n-2', 'n8n-1'])('in %s', (hostName) => {
 			}> = [
 				{ key: 'wrong-key', says: 'does not accept this API key', oldSays: 'Authorization failed' },
 				{
-					fault: { kind: 'html', status: 404, path: '^/agents' },
-					url: origin,
+					fault: { kind: 'html', status: 404, path: '^/api/agents' },
+					url: `${origin}/api`,
 					says: 'ends in /api/v1',
 					oldSays: 'could not be found',
 				},

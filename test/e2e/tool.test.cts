@@ -11,19 +11,16 @@ const listAgents = agentNode('List agents', {
 	operation: 'list',
 	returnAll: true,
 });
-const runAgent = agentNode('Run an agent', {
-	resource: 'run',
-	operation: 'create',
-	agentId: {
-		__rl: true,
-		mode: 'id',
-		value: "={{ $fromAI('agent', 'ID of the agent', 'number') }}",
-	},
-	specifyParameters: 'json',
-	parametersJson:
-		"={{ JSON.stringify($fromAI('parameters', 'Names and values, as an object', 'json')) }}",
-	options: {},
-});
+const runAgent = (mode: 'id' | 'name', value: string) =>
+	agentNode('Run an agent', {
+		resource: 'run',
+		operation: 'create',
+		agentId: { __rl: true, mode, value },
+		specifyParameters: 'json',
+		parametersJson:
+			"={{ JSON.stringify($fromAI('parameters', 'Names and values, as an object', 'json')) }}",
+		options: {},
+	});
 
 // As the editor stores it once an agent is chosen, 'region' left to the model and 'quarter' given.
 const runReport = agentNode('Report', {
@@ -54,21 +51,24 @@ let wrong: ChatModel;
 let asked: ChatModel;
 
 const list = { tool: 'List', arguments: {} };
-const run = (agent: number, region: string) => ({
+const run = (agent: number | string, region: string) => ({
 	tool: 'Run',
 	arguments: { agent, parameters: { region } },
 });
 
 beforeAll(async () => {
-	right = await startChatModel([list, run(2, 'west')]);
+	right = await startChatModel([list, run('Regional report', 'west')]);
 	wrong = await startChatModel([run(2, 'nowhere'), run(9_999, 'west'), run(5, 'west')]);
 	asked = await startChatModel([{ arguments: { region: 'east' } }]);
 	const models = { right, wrong, asked };
+	const tools = {
+		right: [listAgents, runAgent('name', "={{ $fromAI('agent', 'Name of the agent') }}")],
+		wrong: [listAgents, runAgent('id', "={{ $fromAI('agent', 'ID of the agent', 'number') }}")],
+		asked: [runReport],
+	};
 	host = await TestHost.start(
 		'n8n-2',
-		Object.keys(models).map((id) =>
-			toolWorkflow(id, `${MODEL}${id}`, ...(id === 'asked' ? [runReport] : [listAgents, runAgent])),
-		),
+		Object.entries(tools).map(([id, nodes]) => toolWorkflow(id, `${MODEL}${id}`, ...nodes)),
 		{
 			credentials: Object.entries(models).map(([id, { baseUrl }]) => ({
 				id: `${MODEL}${id}`,
