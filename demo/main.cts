@@ -1,3 +1,4 @@
+import { spawn } from 'node:child_process';
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -6,6 +7,7 @@ import { parseArgs } from 'node:util';
 import { HostUnavailable, installHost } from '../hosts/install.cts';
 import { N8n, owner, type StoredExecution, type WorkflowFile } from '../hosts/n8n.cts';
 import { installNode, packNode, projectRoot } from '../hosts/pack.cts';
+import { end } from '../hosts/processes.cts';
 import { startSandbox } from '../sandbox/server.cts';
 
 const EXAMPLE = 'oneRunPerRow0001';
@@ -16,6 +18,7 @@ const CREDENTIAL = { id: 'agentInvocation1', name: 'Agent Invocation account' };
 const { values } = parseArgs({
 	options: {
 		once: { type: 'boolean', default: false },
+		watch: { type: 'boolean', default: false },
 		port: { type: 'string', default: '5678' },
 		'sandbox-port': { type: 'string', default: '4010' },
 	},
@@ -53,7 +56,9 @@ async function main(): Promise<void> {
 	const folder = mkdtempSync(path.join(tmpdir(), 'agent-invocation-demo-'));
 	undo.push(() => rmSync(folder, { recursive: true, force: true }));
 
-	const n8n = await N8n.prepare(host, folder, readPort(values.port)).catch(
+	// With it, n8n loads a node anew when its files change (2.40.7).
+	const environment = values.watch ? { N8N_DEV_RELOAD: 'true' } : {};
+	const n8n = await N8n.prepare(host, folder, readPort(values.port), environment).catch(
 		withAdvice('port', 5679),
 	);
 	const sandbox = await startSandbox(readPort(values['sandbox-port'])).catch(
@@ -94,6 +99,20 @@ Open ${n8n.url}/workflow/${EXAMPLE}
   Password  ${owner.password}
 The sandbox that stands for the service: ${sandbox.baseUrl} with the API key ${apiKey}
 Ctrl-C stops all of it and leaves nothing behind.`);
+	if (values.watch) watchSources(folder);
+}
+
+/** Builds the node whenever one of its sources changes, into the n8n that runs. */
+function watchSources(folder: string): void {
+	console.log('Watching: a change of the node or the credential is built, and loaded into n8n.');
+	const installed = path.join(folder, '.n8n/nodes/node_modules/n8n-nodes-agent-invocation');
+	const gulp = path.join(projectRoot, 'node_modules/.bin/gulp');
+	const watcher = spawn(process.execPath, [gulp, 'watch'], {
+		cwd: projectRoot,
+		env: { ...process.env, INSTALLED_NODE: installed },
+		stdio: 'inherit',
+	});
+	undo.push(() => end(watcher, 'SIGTERM'));
 }
 
 function readExamples(): WorkflowFile[] {
