@@ -102,6 +102,12 @@ describe("an agent's parameters", () => {
 		const { fields } = await getAgentParameters.call(context(2, undefined, node));
 		expect(fields.map(({ displayName }) => displayName)).toEqual(['region', 'quarter']);
 	});
+
+	test('become fields where a name is no text', async () => {
+		serve({ name: { en: 'region' } }, { name: 7 }, { name: null });
+		const { fields } = await getAgentParameters.call(context(2));
+		expect(fields.map(({ id }) => id)).toEqual(['an object', '7', 'null']);
+	});
 });
 
 test('the list says what is wrong', async () => {
