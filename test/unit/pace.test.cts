@@ -13,22 +13,29 @@ class Client {
 
 	now = 0;
 
+	/** Of the answers, how many are lost. */
+	losesEach = Infinity;
+
 	/** When each request was sent, and whether it was refused. */
 	readonly sent: Array<{ at: number; refused: boolean }> = [];
 
-	private underWay: Array<{ sentAt: number; wait: number }> = [];
+	/** A refusal comes after so many ms. */
+	refusedAfterMs: number;
+
+	private underWay: Array<{ sentAt: number; wait: number; answeredAt: number }> = [];
 
 	constructor(
 		public limiter: Limiter,
 		private readonly saysRetryAfter = true,
 		private readonly roundTripMs = 50,
-	) {}
+	) {
+		this.refusedAfterMs = roundTripMs;
+	}
 
 	/** Sends as fast as the pace allows, until then. */
 	until(end: number): this {
 		for (;;) {
-			const [first] = this.underWay;
-			const answeredAt = first ? first.sentAt + this.roundTripMs : Infinity;
+			const answeredAt = this.underWay[0]?.answeredAt ?? Infinity;
 			const next = Math.max(this.now, Math.min(answeredAt, this.pace.opensAt));
 			if (next > end) break;
 			this.now = next;
@@ -47,11 +54,23 @@ class Client {
 		return this.in(from, to).filter(({ refused }) => refused).length;
 	}
 
+	/** A 429 to the request that was sent last. */
+	refuse(): void {
+		const answer = { kind: 'rateLimited' as const, status: 429, retryAfter: '1' };
+		this.pace.learn(answer, this.sent.at(-1)!.at, this.now, 0);
+	}
+
+	carriedIn(from: number, to: number): number {
+		return this.in(from, to).length - this.refused(from, to);
+	}
+
 	private send(): void {
 		this.pace.take(this.now);
 		const wait = this.limiter(this.now);
 		this.sent.push({ at: this.now, refused: wait > 0 });
-		this.underWay.push({ sentAt: this.now, wait });
+		const answeredAt = this.now + (wait > 0 ? this.refusedAfterMs : this.roundTripMs);
+		this.underWay.push({ sentAt: this.now, wait, answeredAt });
+		this.underWay.sort((a, b) => a.answeredAt - b.answeredAt);
 	}
 
 	private answer(): void {
@@ -60,7 +79,9 @@ class Client {
 		const answer =
 			wait > 0
 				? { kind: 'rateLimited' as const, status: 429, ...(this.saysRetryAfter && { retryAfter }) }
-				: { kind: 'ok' as const, status: 200 };
+				: this.sent.length % this.losesEach === 0
+					? { kind: 'connectionLost' as const }
+					: { kind: 'ok' as const, status: 200 };
 		this.pace.learn(answer, sentAt, this.now, 0);
 	}
 }
@@ -138,6 +159,76 @@ describe('a refusal', () => {
 		const carried = client.sent.length - client.refused();
 		expect(carried).toBeGreaterThan(850);
 	});
+});
+
+describe('once the limit is known', () => {
+	/** The rate of a limit of 20 a second has been found. */
+	const steady = () => new Client(slidingWindow(20)).until(20 * SECOND);
+
+	test('a stray 429 pauses, and lowers nothing', () => {
+		const [one, other] = [steady(), steady()];
+		for (let n = 0; n < 6; n++) {
+			one.until(one.now + 6 * SECOND).refuse();
+			expect(one.pace.opensAt).toBeGreaterThanOrEqual(one.now + SECOND);
+		}
+		const { now } = one;
+		const sent = (client: Client) =>
+			client.until(now + 6 * SECOND).in(now + SECOND, Infinity).length;
+		expect(sent(one)).toBeGreaterThanOrEqual(sent(other) - 1);
+	});
+
+	test('two that follow each other soon show that the limit has fallen', () => {
+		const client = steady();
+		client.refuse();
+		client.limiter = slidingWindow(10);
+		client.until(30 * SECOND);
+		expect(client.refused(25 * SECOND)).toBe(0);
+		expect(client.carriedIn(25 * SECOND, 30 * SECOND)).toBeGreaterThan(40);
+	});
+
+	test('stray ones do not keep a higher limit from being found', () => {
+		const client = steady();
+		client.limiter = slidingWindow(200);
+		for (let n = 0; n < 6; n++) client.until(client.now + 20 * SECOND).refuse();
+		expect(client.until(150 * SECOND).in(145 * SECOND, 150 * SECOND).length).toBeGreaterThan(200);
+	});
+
+	test('a 429 after hardly any requests leaves four fifths of the rate', () => {
+		const client = steady();
+		client.now += 100 * SECOND;
+		client.until(client.now + 0.2 * SECOND).refuse();
+		const from = client.now + 2 * SECOND;
+		expect(client.until(from + 5 * SECOND).in(from, Infinity).length).toBeGreaterThan(0.8 * 18 * 5);
+	});
+
+	test('processes that share a key share its limit for as long as they go on', () => {
+		const limiter = slidingWindow(20);
+		const clients = [1, 2, 3, 4].map(() => new Client(limiter));
+		for (let now = 0; now <= 600 * SECOND; now += 5)
+			for (const client of clients) client.until(now);
+		const carried = clients.map((client) => client.carriedIn(300 * SECOND, 600 * SECOND));
+		expect(carried.reduce((sum, count) => sum + count)).toBeGreaterThan(0.75 * 20 * 300);
+		expect(Math.min(...carried)).toBeGreaterThan(0.1 * 20 * 300);
+	});
+});
+
+test('requests that were refused do not count as carried', () => {
+	const client = new Client(tokenBucket(5, 100), false).until(30 * SECOND);
+	expect(client.carriedIn(5 * SECOND, 30 * SECOND)).toBeGreaterThan(0.8 * 5 * 25);
+});
+
+test('requests whose answers are lost count as sent', () => {
+	const client = new Client(slidingWindow(50));
+	client.losesEach = 2;
+	client.until(30 * SECOND);
+	expect(client.carriedIn(10 * SECOND, 30 * SECOND)).toBeGreaterThan(0.85 * 50 * 20);
+});
+
+test('a service that refuses sooner than it carries is not taken for a slower one', () => {
+	const client = new Client(slidingWindow(50), true, 900);
+	client.refusedAfterMs = 20;
+	client.until(30 * SECOND);
+	expect(client.carriedIn(10 * SECOND, 30 * SECOND)).toBeGreaterThan(0.85 * 50 * 20);
 });
 
 test('after a time without requests nothing is made up for', () => {

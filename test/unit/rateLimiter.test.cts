@@ -46,6 +46,32 @@ test('executions take turns, and creates go before polls within each', async () 
 	]);
 });
 
+test('while there is something to create, each third turn is that of a poll that has waited for two seconds', async () => {
+	const { limiter, sent, admit } = noting();
+	const owner = {};
+	const many = (name: string, priority: string) =>
+		Array.from({ length: 3 }, () => admit(owner, name, { priority }));
+	limiter.learn({ kind: 'rateLimited', retryAfter: '10' }, clock.now());
+	const all = many('late poll', 'poll');
+	await jest.advanceTimersByTimeAsync(9_000);
+	all.push(...many('poll', 'poll'));
+	for (let n = 0; n < 3; n++) all.push(...many('create', 'create'));
+	await settle(Promise.all(all));
+	const [create, late] = ['create', 'late poll'];
+	expect(sent.slice(0, 9)).toEqual([
+		create,
+		create,
+		late,
+		create,
+		create,
+		late,
+		create,
+		create,
+		late,
+	]);
+	expect(sent.slice(9)).toEqual([create, create, create, 'poll', 'poll', 'poll']);
+});
+
 test('a request that is aborted leaves the queue to the others', async () => {
 	const { limiter, sent, admit } = noting();
 	const aborting = new AbortController();

@@ -6,11 +6,9 @@ const FIRST_RATE = 80;
 const HIGHEST_RATE = 1_000;
 const LOWEST_RATE = 0.5;
 
-/** By which factor a second the rate grows, and for how long after a pause it does not, in ms. */
-const GROWTH = {
-	limitUnknown: { factor: 1.6, afterMs: 1_000 },
-	limitKnown: { factor: 1.05, afterMs: 60_000 },
-};
+/** By which factor a second the rate grows, and for how long after it was lowered it does not, in ms. */
+const GROWTH_UNLIMITED = { factor: 1.5, afterMs: 1_000 };
+const GROWTH_LIMITED = { factor: 1.05, afterMs: 60_000 };
 
 /** What is kept of the rate that the service has carried, once it refused more. */
 const KEPT_OF_CARRIED = 0.95;
@@ -18,8 +16,14 @@ const KEPT_OF_CARRIED = 0.95;
 /** What is kept of the rate at the least. */
 const KEPT_OF_RATE = 0.25;
 
+/** The same where the limit was known and more was tried: it is hardly far below. */
+const KEPT_OF_KNOWN_RATE = 0.8;
+
 /** What was carried is measured over a second, and over so many requests where they take longer. */
 const MEASURED = { ms: 1_000, requests: 20 };
+
+/** Within so many times that measure after a pause, the next refusal comes soon. */
+const SOON = 2;
 
 /** The longest pause, in ms: what is asked for by mistake must not keep all executions of a key for days. */
 const LONGEST_PAUSE_MS = 3_600_000;
@@ -37,6 +41,9 @@ const CATCH_UP_MS = 50;
  * asks, or for a growing time; then the pace goes on a little below the rate that was carried, and tries
  * more after a minute. Where next to nothing was carried, the limit is still unknown: a quarter of the rate
  * is tried, and soon more.
+ *
+ * Others may use the key too, so a 429 within that minute is taken for theirs: it only pauses. When the next
+ * one follows soon, the limit itself has fallen, and the rate is lowered again.
  *
  * `bench/simulation.cts` shows what comes of it with the limiters that services have.
  */
@@ -57,8 +64,11 @@ export class Pace {
 
 	private refusalsInARow = 0;
 
-	/** When the latest requests that were carried had been sent. */
-	private carriedAt: number[] = [];
+	/** From when the rate may grow; absent from when it is lowered until the pause is over. */
+	private growsAt: number | undefined;
+
+	/** When the latest requests were sent, without those that were refused. */
+	private sentAt: number[] = [];
 
 	/** When the next request may be sent. */
 	get opensAt(): number {
@@ -67,15 +77,20 @@ export class Pace {
 
 	/** A request is sent. */
 	take(now: number): void {
+		const growth = this.isLimitKnown ? GROWTH_LIMITED : GROWTH_UNLIMITED;
 		// What is sent at its deadline may be sent in a pause.
-		if (this.resumedAt <= this.pausedAt && now >= this.pausedUntil) this.resumedAt = now;
+		if (this.resumedAt <= this.pausedAt && now >= this.pausedUntil) {
+			this.resumedAt = now;
+			this.growsAt ??= now + growth.afterMs;
+		}
 		// After a time without requests there is nothing to catch up with.
 		const from = now - this.opensAt < CATCH_UP_MS ? this.opensAt : now;
 		this.nextAt = this.refusalsInARow > 1 ? now + PROBE_MS : from + 1_000 / this.rate;
-		const { factor, afterMs } = this.isLimitKnown ? GROWTH.limitKnown : GROWTH.limitUnknown;
-		if (now - this.resumedAt < afterMs) return;
+		const keptFrom = now - 2 * this.measuredMs;
+		this.sentAt = [...this.sentAt.filter((at) => at > keptFrom), now];
+		if (this.growsAt === undefined || now < this.growsAt) return;
 		// Growing with each request and not with time, a pace that nobody uses does not grow.
-		this.rate = Math.min(this.rate * factor ** (1 / this.rate), HIGHEST_RATE);
+		this.rate = Math.min(this.rate * growth.factor ** (1 / this.rate), HIGHEST_RATE);
 	}
 
 	/**
@@ -92,10 +107,10 @@ export class Pace {
 			if (answer.status === undefined || !isNew) return;
 			if (this.refusalsInARow > 1) this.nextAt = now;
 			this.refusalsInARow = 0;
-			const keptFrom = sentAt - 2 * this.measuredMs;
-			this.carriedAt = [...this.carriedAt.filter((at) => at > keptFrom), sentAt];
 			return;
 		}
+		const refused = this.sentAt.filter((at) => at <= sentAt).length - 1;
+		if (refused >= 0) this.sentAt.splice(refused, 1);
 		if (isNew) {
 			this.slowDown(sentAt);
 			this.pausedAt = now;
@@ -111,15 +126,21 @@ export class Pace {
 	}
 
 	private slowDown(refusedAt: number): void {
+		const ranMs = refusedAt - this.resumedAt;
 		// What came in a burst counts as all that a second holds.
-		const ranMs = Math.min(refusedAt - this.resumedAt, this.measuredMs);
-		const spanMs = Math.max(ranMs, MEASURED.ms);
-		const carriedAt = this.carriedAt.filter((at) => at >= refusedAt - spanMs && at < refusedAt);
+		const spanMs = Math.max(Math.min(ranMs, this.measuredMs), MEASURED.ms);
+		// Those that are under way, or whose answers were lost, have been carried as far as anybody knows.
+		const carriedAt = this.sentAt.filter((at) => at >= refusedAt - spanMs && at < refusedAt);
 		// A pause that was too short says nothing about the rate.
 		if (!carriedAt.some((at) => at >= this.resumedAt)) return;
+		const triedMore = this.growsAt !== undefined && refusedAt >= this.growsAt;
+		const isStray = this.isLimitKnown && !triedMore && ranMs >= SOON * this.measuredMs;
+		if (isStray) return;
 		const carriedRate = (carriedAt.length * 1_000) / spanMs;
-		this.isLimitKnown = carriedRate >= this.rate * KEPT_OF_RATE;
+		const least = this.rate * (this.isLimitKnown && triedMore ? KEPT_OF_KNOWN_RATE : KEPT_OF_RATE);
+		this.isLimitKnown ||= carriedRate >= this.rate * KEPT_OF_RATE;
 		const kept = Math.min(carriedRate, this.rate) * KEPT_OF_CARRIED;
-		this.rate = Math.max(kept, this.rate * KEPT_OF_RATE, LOWEST_RATE);
+		this.rate = Math.max(kept, least, LOWEST_RATE);
+		this.growsAt = undefined;
 	}
 }

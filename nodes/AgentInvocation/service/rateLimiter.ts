@@ -6,7 +6,7 @@ import { Pace } from './pace';
 export interface Admission {
 	/** Whose request it is: those of different owners take turns. */
 	owner: object;
-	/** Of the same owner, creates go first, so that runs start early; each third turn is a poll's. */
+	/** Of the same owner, creates go first, so that runs start early; each third turn is a late poll's. */
 	priority: 'create' | 'poll';
 	/** By the clock. */
 	deadline: number;
@@ -21,6 +21,8 @@ export interface Admission {
 type Verdict = 'send' | 'late' | 'aborted';
 
 interface Waiter extends Admission {
+	/** By the clock. */
+	cameAt: number;
 	settle(verdict: Verdict): void;
 }
 
@@ -32,8 +34,12 @@ interface Queue {
 	turns: number;
 }
 
-/** Without a share of their own, polls would wait for as long as there is anything to create. */
+/**
+ * Without a share of their own, polls would wait for as long as there is anything to create. Those that have
+ * waited less than this, in ms, would only keep runs from starting.
+ */
 const POLLS_EACH = 3;
+const POLLS_LATE_MS = 2_000;
 
 /** Where all requests that use one API key wait for their turn (`pace.ts` says how fast it comes). */
 export class RateLimiter {
@@ -73,7 +79,7 @@ export class RateLimiter {
 				if (verdict === 'send') this.pace.take(this.clock.now());
 				resolve(verdict);
 			};
-			const waiter = { ...admission, settle };
+			const waiter = { ...admission, cameAt: this.clock.now(), settle };
 			signal?.addEventListener('abort', onAbort);
 			const queue = this.queues.get(owner) ?? { create: new Set(), poll: new Set(), turns: 0 };
 			queue[priority].add(waiter);
@@ -129,10 +135,11 @@ export class RateLimiter {
 	}
 
 	private next(): Waiter | undefined {
-		for (const { create, poll, turns } of this.queues.values()) {
-			const isPollsTurn = (turns + 1) % POLLS_EACH === 0;
-			const first = isPollsTurn ? [poll, create] : [create, poll];
-			for (const queue of first) for (const waiter of queue) return waiter;
+		for (const queue of this.queues.values()) {
+			const [[create], [poll]] = [queue.create, queue.poll];
+			const isLate = poll !== undefined && this.clock.now() >= poll.cameAt + POLLS_LATE_MS;
+			const isPollsTurn = isLate && (queue.turns + 1) % POLLS_EACH === 0;
+			return isPollsTurn ? poll : (create ?? poll);
 		}
 		return undefined;
 	}
