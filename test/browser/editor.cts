@@ -8,6 +8,14 @@ import { projectRoot } from '../../hosts/pack.cts';
 
 const SETTLE_MS = 30_000;
 
+/** The part of the editor that one of the README's pictures shows, by its test ID; the whole page otherwise. */
+const SHOWN: Record<string, string> = {
+	'nodes-panel': 'node-creator',
+	agents: 'node-parameters',
+	node: 'node-parameters',
+	output: 'ndv',
+};
+
 /** Where Chromium is: Debian's package, or what CHROMIUM_PATH says. */
 function findChromium(): string {
 	const file = process.env.CHROMIUM_PATH ?? '/usr/bin/chromium';
@@ -86,7 +94,9 @@ export class Editor {
 		await this.page.getByRole('alert').waitFor({ state: 'hidden' });
 		// Nor is what moves.
 		await this.page.waitForTimeout(1_000);
-		await this.page.screenshot({ path: path.join(projectRoot, 'screenshots', `${name}.png`) });
+		const file = path.join(projectRoot, 'screenshots', `${name}.png`);
+		const part = SHOWN[name];
+		await (part ? this.part(part) : this.page).screenshot({ path: file });
 	}
 
 	async go(address: string): Promise<void> {
