@@ -1,4 +1,4 @@
-import { TestHost } from '../support/host.cts';
+import { TestHost, until } from '../support/host.cts';
 import { Editor } from './editor.cts';
 import { nodeWorkflow, NEXT, NODE } from './workflows.cts';
 
@@ -86,5 +86,23 @@ test('a parked execution shows that it waits', async () => {
 	await editor.go(`/workflow/long/executions/${id}`);
 	await editor.page.getByText('Waiting').first().waitFor();
 	await editor.picture('parked');
+
+	// When n8n polls next, and whose run it waits for.
+	await editor.page.getByText('create run: Scripted run').waitFor();
+	await editor.go('/executions');
+	await editor.page.getByText('Waiting').first().hover();
+	await editor.page.getByText(/waiting until \w+ \d+, \d/i).waitFor();
+	await host.n8n.stopExecution(id);
+});
+
+test('while one looks at it, a parked execution says what it waits for', async () => {
+	const { length } = await host.n8n.executions('long');
+	await editor.go('/workflow/long');
+	await editor.part('execute-workflow-button').last().click();
+	await until(async () => (await host.n8n.executions('long')).length > length);
+	const id = await host.n8n.newestExecutionId('long');
+	await host.untilParked(id);
+	await editor.page.locator(`[data-node-name="${NODE}"]`).first().dblclick();
+	await output().getByText("Waiting for 'Scripted run' to finish, for up to 1 hour.").waitFor();
 	await host.n8n.stopExecution(id);
 });
