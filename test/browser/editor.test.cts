@@ -26,6 +26,7 @@ const workflows = {
 	picker: nodeWorkflow('picker', {}),
 	pages: nodeWorkflow('pages', {}),
 	byId: nodeWorkflow('byId', {}),
+	byName: nodeWorkflow('byName', {}),
 	emptyOrganization: nodeWorkflow('emptyOrganization', {}, { credentialId: 'emptyOrganization' }),
 	badKey: nodeWorkflow('badKey', {}, { credentialId: 'badKey' }),
 	unreachable: nodeWorkflow('unreachable', {}, { credentialId: 'unreachable' }),
@@ -106,6 +107,19 @@ describe('the list of agents', () => {
 			await editor.page.waitForTimeout(100);
 		}
 		await expect(entries.count()).resolves.toBe(130);
+	});
+
+	test('is not needed for an agent whose name one knows', async () => {
+		await open('byName');
+		await editor.click(editor.part('rlc-mode-selector'));
+		await editor.click(editor.part('mode-name'));
+		await editor.click(editor.part('rlc-input'));
+		await editor.type('regional report');
+		await editor.fill('region', 'north');
+		await editor.executeStep();
+		await output().getByText('Sales in the north grew in Q4.').waitFor();
+		await editor.part('ndv-close-button').or(editor.part('back-to-canvas')).first().click();
+		await editor.page.getByText('create run: regional report').waitFor();
 	});
 
 	test('is not needed for an agent whose ID one knows', async () => {
