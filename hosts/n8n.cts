@@ -1,5 +1,5 @@
 import { spawn, type ChildProcess } from 'node:child_process';
-import { appendFileSync, mkdirSync, writeFileSync } from 'node:fs';
+import { appendFileSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -261,12 +261,11 @@ export class N8n {
 		restPath: string,
 		data?: unknown,
 	): Promise<T> {
-		const response = await this.api.request<T>({
-			method,
-			url: `/rest${restPath}`,
-			data,
-			headers: { cookie: this.cookie },
-		});
+		const headers = { cookie: this.cookie };
+		const url = `/rest${restPath}`;
+		const call = () => this.api.request<T>({ method, url, data, headers });
+		// On a machine that is very busy, n8n at times has no connection to its database.
+		const response = await this.untilReady(call, [503]);
 		if (response.status >= 400) {
 			throw new Error(`${method} ${restPath}: ${response.status} ${JSON.stringify(response.data)}`);
 		}
@@ -277,6 +276,8 @@ export class N8n {
 		const file = path.join(this.userFolder, `${kind}.json`);
 		writeFileSync(file, JSON.stringify(content), { mode: 0o600 });
 		await this.command([`import:${kind}`, `--input=${file}`]);
+		// It holds keys in plain text.
+		rmSync(file);
 	}
 
 	private async command(args: string[]): Promise<void> {
@@ -343,10 +344,13 @@ export class N8n {
 	}
 
 	/** n8n says that it is accessible a moment before all of its routes answer. */
-	private async untilReady<T extends { status: number }>(call: () => Promise<T>): Promise<T> {
+	private async untilReady<T extends { status: number }>(
+		call: () => Promise<T>,
+		notReady = [404, 503],
+	): Promise<T> {
 		for (let tries = 1; ; tries++) {
 			const response = await call();
-			if (response.status !== 404 && response.status !== 503) return response;
+			if (!notReady.includes(response.status)) return response;
 			if (tries === 40) throw new Error(`n8n answers ${response.status}; see ${this.log}`);
 			await sleep(250);
 		}

@@ -15,6 +15,7 @@ import {
 import { installNode, packNode } from '../../hosts/pack.cts';
 import { startSandbox, type Sandbox } from '../../sandbox/server.cts';
 import type { Settings } from '../../sandbox/settings.cts';
+import { placesOf } from './keySearch.cts';
 import { CREDENTIAL_ID } from './workflows.cts';
 
 /** The key that every test host's credential has. */
@@ -23,6 +24,10 @@ export const KEY = 'e2e-key-that-stays-home';
 /** What a test host has besides. */
 export interface HostOptions {
 	settings?: Partial<Settings>;
+	/** The sandbox's port; any free one when absent. */
+	sandboxPort?: number;
+	/** The credential's API key; {@link KEY} when absent. */
+	apiKey?: string;
 	/** API keys that the sandbox accepts too. Each has a credential, with the key for its ID. */
 	keys?: string[];
 	/** Credentials of other types. */
@@ -46,14 +51,27 @@ export class TestHost {
 		workflows: WorkflowFile[],
 		options: HostOptions = {},
 	): Promise<TestHost> {
-		const { settings, keys = [], credentials = [], environment, publishes = true } = options;
+		const {
+			settings,
+			apiKey = KEY,
+			keys = [],
+			credentials = [],
+			environment,
+			publishes = true,
+		} = options;
 		const host = await installHost(name, (line) => process.stderr.write(`${line}\n`));
 		const folder = mkdtempSync(path.join(tmpdir(), `agent-invocation-${name}-`));
-		const sandbox = await startSandbox(0, { apiKeys: [KEY, ...keys], ...settings });
+		const sandbox = await startSandbox(options.sandboxPort ?? 0, {
+			apiKeys: [apiKey, ...keys],
+			...settings,
+		});
 		installNode(packNode(folder).file, folder);
 		const n8n = await N8n.prepare(host, folder, 0, environment);
 		const { baseUrl } = sandbox;
-		const apiKeys = { [CREDENTIAL_ID]: KEY, ...Object.fromEntries(keys.map((key) => [key, key])) };
+		const apiKeys = {
+			[CREDENTIAL_ID]: apiKey,
+			...Object.fromEntries(keys.map((key) => [key, key])),
+		};
 		const own = Object.entries(apiKeys).map(([id, apiKey]) => ({
 			id,
 			name: id,
@@ -119,14 +137,22 @@ export class TestHost {
 		execFileSync(this.n8n.host.node, ['-e', script, file, executionId], { stdio: 'ignore' });
 	}
 
-	/** The files of n8n that hold the API key in plain text. */
-	filesWithKey(): string[] {
-		const home = path.join(this.folder, '.n8n');
-		const files = readdirSync(home, { withFileTypes: true })
+	/** All files in n8n's user folder, by their path in it: the database, its log, what n8n has printed. */
+	files(): Record<string, Buffer> {
+		const entries = readdirSync(this.folder, { withFileTypes: true, recursive: true });
+		const files = entries
 			.filter((entry) => entry.isFile())
-			.map((entry) => path.join(home, entry.name));
-		if (!files.some((file) => file.endsWith('database.sqlite'))) throw new Error('no database');
-		return [...files, this.n8n.log].filter((file) => readFileSync(file).includes(KEY));
+			.map((entry) => path.join(entry.parentPath, entry.name));
+		return Object.fromEntries(
+			files.map((file) => [path.relative(this.folder, file), readFileSync(file)]),
+		);
+	}
+
+	/** The files of n8n that hold the API key, and in which form. */
+	filesWithKey(): string[] {
+		const files = this.files();
+		if (!files['.n8n/database.sqlite']) throw new Error('no database');
+		return placesOf(KEY, files);
 	}
 }
 
