@@ -144,7 +144,7 @@ describe('a create that may have started a run is sent once, and the error says 
 		sandbox.current.faults.add({ method: 'POST', kind: 'answer', status: 409, body });
 		const { error } = await run(sandbox.current, createRun(3));
 		expect(creates(sandbox.current)).toHaveLength(1);
-		expect(error!.message).toBe('Busy (a run may have been started)');
+		expect(error!.message).toBe('The service rejected the request (a run may have been started)');
 	});
 
 	test('the option allows another create after a 5xx', async () => {

@@ -104,16 +104,14 @@ export function explainAnswer(answer: Answer, subject: Subject): Failure {
 function explain({ kind, status, serviceError }: Answer, subject: Subject): Explanation {
 	const { says } = answerKinds[kind];
 	const explanation = typeof says === 'function' ? says(subject) : says;
-	if (!serviceError) return status === 401 ? REJECTED_KEY : explanation;
-	const { code, message } = serviceError;
+	const { code = '', message = '' } = serviceError ?? {};
 	const byCode = Object.hasOwn(explanationsByCode, code) ? explanationsByCode[code] : undefined;
-	if (byCode) return byCode(subject, serviceError);
+	if (byCode && serviceError) return byCode(subject, serviceError);
 	// The only meaning that the interface gives a 401.
 	if (status === 401) return REJECTED_KEY;
-	// The service knows best what it refused; a bad configuration has a code that is not documented.
-	const words = withoutPeriod(message);
-	const isRefusal = kind === 'rejected' || kind === 'unlisted';
-	return isRefusal && words !== '' ? { ...explanation, message: words } : explanation;
+	// A bad configuration, whose code is not documented: the service knows best what is wrong.
+	const words = status === 400 ? withoutPeriod(message) : '';
+	return words === '' ? explanation : { ...explanation, message: words };
 }
 
 /** The parameter that the service means: the one that it quotes, or the only one that was given. */
