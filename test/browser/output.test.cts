@@ -88,7 +88,7 @@ test('a parked execution shows that it waits', async () => {
 	await editor.picture('parked');
 
 	// When n8n polls next, and whose run it waits for.
-	await editor.page.getByText('create run: Scripted run').waitFor();
+	await editor.page.getByText('Scripted run', { exact: true }).waitFor();
 	await editor.go('/executions');
 	await editor.page.getByText('Waiting').first().hover();
 	await editor.page.getByText(/waiting until \w+ \d+, \d/i).waitFor();

@@ -183,6 +183,7 @@ describe('the output format', () => {
 
 describe('Get a run', () => {
 	test('gives the run as it is now', async () => {
+		sandbox.with({ pendingMs: Infinity });
 		await run(sandbox.current, createRun(3, { seconds: 60 }, { waitForCompletion: false }));
 		const { runId } = sandbox.current.runs.all[0]!;
 		const { output } = await run(sandbox.current, getRun(3, runId));

@@ -29,8 +29,8 @@ export interface Execution {
 	aside?: IDataObject[];
 	/** Settings of the node itself: onError, retryOnFail and so on. */
 	node?: Partial<INode>;
-	/** Cancels the execution after so many ms. */
-	cancelAfterMs?: number;
+	/** Cancels the execution once this is so. */
+	cancelWhen?: () => boolean;
 }
 
 /** What became of our node, and how often it was tried. */
@@ -46,7 +46,7 @@ export interface Outcome {
 
 /** Runs our node in n8n-core's engine, with the real request helper, over real HTTP. */
 export async function execute(execution: Execution): Promise<Outcome> {
-	const { items = [{}], aside, cancelAfterMs } = execution;
+	const { items = [{}], aside, cancelWhen } = execution;
 	const node = makeNode(execution);
 	const source: INode = {
 		id: 'source',
@@ -76,8 +76,10 @@ export async function execute(execution: Execution): Promise<Outcome> {
 		workflow,
 		startNode: source,
 	});
-	if (cancelAfterMs !== undefined) setTimeout(() => running.cancel(), cancelAfterMs);
-	const run = await running;
+	const timer = setInterval(() => {
+		if (cancelWhen?.()) running.cancel();
+	}, 20);
+	const run = await running.finally(() => clearInterval(timer));
 	const [task] = run.data.resultData.runData[node.name] ?? [];
 	const [output, errors] = task?.data?.main ?? [];
 	return {

@@ -454,18 +454,20 @@ describe('texts of others in our messages', () => {
 
 // What a cancelled execution would still wait for takes longer than a test may.
 describe('cancelling', () => {
+	const stall = { kind: 'stall', delayMs: 600_000 } as const;
+	const sent = (method: string) =>
+		sandbox.current.requests.filter((request) => request.method === method);
+
 	test.each([
-		['while it sleeps', 64],
-		['while a request is under way', 0.3],
-	])('ends the wait (%s) and says which runs go on', async (name, pollInterval) => {
-		const cancelAfterMs = 700;
+		['while it sleeps', () => sent('GET').filter(({ status }) => status === 200).length === 2],
+		['while a request is under way', () => sent('GET').length === 2],
+	])('ends the wait (%s) and says which runs go on', async (name, cancelWhen) => {
 		if (name.includes('request')) {
-			sandbox.current.faults.add({ method: 'GET', kind: 'stall', delayMs: 600_000, times: 2 });
+			sandbox.current.faults.add({ ...stall, method: 'GET', times: 2 });
 		}
-		const parameters = createRun(3, { seconds: 600 }, { options: { pollInterval } });
-		const { error } = await run(sandbox.current, parameters, {
+		const { error } = await run(sandbox.current, createRun(3, { seconds: 600 }), {
 			items: [{}, {}],
-			cancelAfterMs,
+			cancelWhen,
 		});
 		expect(error!.message).toContain('canceled');
 		for (const { runId } of sandbox.current.runs.all) expect(error!.description).toContain(runId);
@@ -473,20 +475,17 @@ describe('cancelling', () => {
 	});
 
 	test('where no run is started says nothing of one', async () => {
-		sandbox.current.faults.add({ kind: 'stall', delayMs: 600_000 });
-		const { error } = await run(sandbox.current, listAgents(), { cancelAfterMs: 400 });
+		sandbox.current.faults.add(stall);
+		const cancelWhen = () => sent('GET').length === 1;
+		const { error } = await run(sandbox.current, listAgents(), { cancelWhen });
 		expect(error!.message).toBe('The execution was canceled');
 		expect(error!.description ?? '').not.toContain('run');
 	});
 
 	test('during a create says that a run may exist', async () => {
-		sandbox.current.faults.add({
-			method: 'POST',
-			kind: 'stall',
-			delayMs: 600_000,
-			carriedOut: true,
-		});
-		const { error } = await run(sandbox.current, createRun(3), { cancelAfterMs: 400 });
+		sandbox.current.faults.add({ ...stall, method: 'POST', carriedOut: true });
+		const cancelWhen = () => sandbox.current.runs.all.length === 1;
+		const { error } = await run(sandbox.current, createRun(3), { cancelWhen });
 		expect(error!.description).toContain('(a run may have been started)');
 	});
 });

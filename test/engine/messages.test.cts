@@ -31,8 +31,6 @@ describe('what the editor shows beside a field', () => {
 	// `Parameter "..." is required.` is n8n's own.
 	test.each<[string, INodeParameters, string]>([
 		['agentId', createRun('', {}, { agentId: unchosen }), 'Parameter "Agent" is required.'],
-		['agentId', createRun('four'), "'Agent' by ID must be a whole number, such as 42"],
-		['agentId', getRun('1.5', RUN), "'Agent' by ID must be a whole number, such as 42"],
 		['runId', getRun(1, ''), 'Parameter "Run ID" is required.'],
 		['parameters.region', mapped('defineBelow', null), 'Parameter "region" is required'],
 	])('%s: %#', (name, parameters, issue) => {
