@@ -4,7 +4,6 @@ import { AgentInvocation } from '../../nodes/AgentInvocation/AgentInvocation.nod
 import { createRun, getRun, listAgents, run, useSandbox } from './sandboxed.cts';
 
 const sandbox = useSandbox();
-const RUN = '11111111-2222-4333-8444-555555555555';
 const KEY = 'sandbox-key';
 
 /** A wrong setting, what is said about it, and what is said to do. */
