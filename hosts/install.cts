@@ -1,4 +1,4 @@
-import { execFileSync, spawn } from 'node:child_process';
+import { execFileSync, spawn, type StdioOptions } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import {
 	copyFileSync,
@@ -33,13 +33,16 @@ const OLDEST_NODE = 24;
 
 /**
  * Installs a locked n8n into the user's cache, outside any checkout, so that the next checkout on this
- * machine finds it. Returns at once when it is there.
+ * machine finds it. Returns at once when it is there. With N8N_2_VERSION, n8n 2 is not the locked one but
+ * that version, for example `latest`.
  *
  * @param say is told what goes on, a line at a time
  * @throws HostUnavailable when something is missing or the installation fails
  */
 export async function installHost(name: HostName, say: (line: string) => void): Promise<Host> {
+	const tag = name === 'n8n-2' ? process.env.N8N_2_VERSION : undefined;
 	const folder = await installLocked(name, say, {
+		...(tag && { other: exactN8n(tag) }),
 		check: checkCompiler,
 		// The only native part that has to be built; the others ship prebuilt or are not used.
 		rebuild: { package: 'sqlite3', doing: 'building SQLite' },
@@ -55,6 +58,13 @@ export async function installHost(name: HostName, say: (line: string) => void): 
 	};
 }
 
+interface Installation {
+	/** A package to install in place of what the lock says of it, with its exact version. */
+	other?: string;
+	check?: () => void;
+	rebuild?: { package: string; doing: string };
+}
+
 /**
  * Installs what the folder `name` beside this file has locked into the user's cache, once.
  *
@@ -64,7 +74,7 @@ export async function installHost(name: HostName, say: (line: string) => void): 
 export async function installLocked(
 	name: string,
 	say: (line: string) => void,
-	{ check, rebuild }: { check?: () => void; rebuild?: { package: string; doing: string } } = {},
+	{ other, check, rebuild }: Installation = {},
 ): Promise<string> {
 	const source = path.join(__dirname, name);
 	const lock = readFileSync(path.join(source, 'package-lock.json'));
@@ -73,18 +83,18 @@ export async function installLocked(
 		process.env.XDG_CACHE_HOME ?? path.join(homedir(), '.cache'),
 		'n8n-nodes-agent-invocation',
 	);
-	const folder = path.join(cache, `${name}-${hash}`);
+	const folder = path.join(cache, `${name}-${other?.replace('@', '-') ?? hash}`);
 	if (existsSync(folder)) return folder;
 
 	check?.();
 	const building = `${folder}.${process.pid}`;
 	try {
 		mkdirSync(building, { recursive: true });
-		for (const file of ['package.json', 'package-lock.json']) {
-			copyFileSync(path.join(source, file), path.join(building, file));
-		}
+		const files = other === undefined ? ['package.json', 'package-lock.json'] : ['package.json'];
+		for (const file of files) copyFileSync(path.join(source, file), path.join(building, file));
 		say(`Installing ${name} into ${folder} (once${rebuild ? '; some minutes and 3 GB' : ''})`);
-		await npm(['ci', '--ignore-scripts'], building, 'downloading', say);
+		const install = other === undefined ? ['ci'] : ['install', other];
+		await npm([...install, '--ignore-scripts'], building, 'downloading', say);
 		if (rebuild) {
 			const args = ['rebuild', rebuild.package, '--ignore-scripts=false'];
 			await npm(args, building, rebuild.doing, say);
@@ -95,6 +105,13 @@ export async function installLocked(
 	}
 	say(`Installed ${name}`);
 	return folder;
+}
+
+/** n8n as npm takes it, with the exact version that a tag such as `latest` stands for. */
+function exactN8n(tag: string): string {
+	const stdio: StdioOptions = ['ignore', 'pipe', 'pipe'];
+	const version = execFileSync('npm', ['view', `n8n@${tag}`, 'version'], { stdio });
+	return `n8n@${version.toString().trim()}`;
 }
 
 function checkCompiler(): void {
@@ -115,8 +132,8 @@ function checkCompiler(): void {
 	}
 }
 
-// n8n 2 needs a newer Node.js than this project does. On Linux one is installed along with it.
-function findNode(folder: string): string {
+/** The Node.js for what was installed. n8n 2 needs a newer one than this project: on Linux it comes along. */
+export function findNode(folder: string): string {
 	const installed = path.join(
 		folder,
 		`node_modules/node-${process.platform}-${process.arch}/bin/node`,

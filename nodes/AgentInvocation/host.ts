@@ -1,4 +1,4 @@
-import type { INode } from 'n8n-workflow';
+import type { IExecuteFunctions, INode, IWorkflowSettings } from 'n8n-workflow';
 
 /** Whether the node is the tool of an AI Agent: n8n gives its type then another name. */
 export function isTool(context: { getNode(): INode }): boolean {
@@ -15,4 +15,10 @@ export async function hostMajorVersion(): Promise<number> {
 	} catch {
 		return 0;
 	}
+}
+
+/** The workflow's settings. Older hosts do not tell them: it is empty then. */
+export function workflowSettings(context: IExecuteFunctions): IWorkflowSettings {
+	const host: Partial<Pick<IExecuteFunctions, 'getWorkflowSettings'>> = context;
+	return host.getWorkflowSettings?.() ?? {};
 }

@@ -1,6 +1,6 @@
 import type { IExecuteFunctions } from 'n8n-workflow';
 
-import { hostMajorVersion, isTool } from '../host';
+import { hostMajorVersion, isTool, workflowSettings } from '../host';
 import { SHORTEST_STORED_DELAY_MS } from '../runs/schedule';
 import { isJsonObject } from '../service/types';
 
@@ -27,7 +27,7 @@ export async function engineObstacle(
 	const { node, source } = context.getExecuteData();
 	// Run in the process of an AI Agent, the entry is the agent's own.
 	const isAsTool = isTool(context) || node.name !== context.getNode().name;
-	const { executionOrder } = context.getWorkflowSettings();
+	const { executionOrder } = workflowSettings(context);
 	const hasPreviousNode = source?.main?.[0]?.previousNode !== undefined;
 	const isTried = TRIED_VERSIONS.includes(await hostMajorVersion());
 	return firstOf([

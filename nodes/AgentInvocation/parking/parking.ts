@@ -1,6 +1,7 @@
 import type { EngineResponse, IExecuteFunctions } from 'n8n-workflow';
 
 import type { Clock } from '../clock';
+import { workflowSettings } from '../host';
 import type { RunMemory } from '../runs/runMemory';
 import { engineObstacle, pauseObstacle } from './obstacles';
 
@@ -71,7 +72,7 @@ export async function openParking(
  * @param beganOn when the node began, where the host does not tell when the execution did
  */
 function endOfWorkflow(context: IExecuteFunctions, beganOn: number): number {
-	const { executionTimeout = 0 } = context.getWorkflowSettings();
+	const { executionTimeout = 0 } = workflowSettings(context);
 	if (executionTimeout <= 0) return Infinity;
 	const isRetry = context.getMode() === 'retry';
 	const establishedOn = isRetry ? undefined : context.getExecutionContext?.()?.establishedAt;
@@ -80,7 +81,7 @@ function endOfWorkflow(context: IExecuteFunctions, beganOn: number): number {
 
 /** Whether n8n may save the execution's progress. A person watches one that is started by hand. */
 function savesProgress(context: IExecuteFunctions): boolean {
-	const { saveExecutionProgress = 'DEFAULT' } = context.getWorkflowSettings();
+	const { saveExecutionProgress = 'DEFAULT' } = workflowSettings(context);
 	return saveExecutionProgress === 'DEFAULT'
 		? context.getMode() !== 'manual'
 		: saveExecutionProgress;

@@ -1,0 +1,42 @@
+// Runs the engine tests in the engines of older versions of n8n, which hosts/engines names.
+import { spawnSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import path from 'node:path';
+
+import { findNode, HostUnavailable, installLocked } from '../../hosts/install.cts';
+import { projectRoot } from '../../hosts/pack.cts';
+
+async function main(): Promise<void> {
+	const folder = await installLocked('engines', (line) => console.log(line));
+	const { dependencies } = JSON.parse(readFileSync(path.join(folder, 'package.json'), 'utf8')) as {
+		dependencies: Record<string, string>;
+	};
+	const failed = Object.keys(dependencies).filter((name) => {
+		console.log(`\n== ${name}`);
+		return !passes(findNode(folder), path.join(folder, 'node_modules', name));
+	});
+	if (failed.length > 0) throw new HostUnavailable(`Failed in ${failed.join(', ')}`);
+	console.log(`\nPassed in ${Object.keys(dependencies).join(', ')}`);
+}
+
+function passes(node: string, engine: string): boolean {
+	const args = [
+		// Some engines require ES modules, which Jest can do with this.
+		'--experimental-vm-modules',
+		path.join(projectRoot, 'node_modules/jest/bin/jest.js'),
+		'--selectProjects=engine',
+		// Some keep timers, which would keep Jest.
+		'--forceExit',
+		`--resolver=${path.join(__dirname, 'resolver.cjs')}`,
+		// They ask the editor's helpers, which older versions have in another form or not at all.
+		'--testPathIgnorePatterns=engine/(messages|hostileNames)',
+		...process.argv.slice(2),
+	];
+	const env = { ...process.env, N8N_ENGINE: engine };
+	return spawnSync(node, args, { cwd: projectRoot, env, stdio: 'inherit' }).status === 0;
+}
+
+main().catch((thrown: unknown) => {
+	console.error(thrown instanceof HostUnavailable ? thrown.message : thrown);
+	process.exitCode = 1;
+});

@@ -1,0 +1,14 @@
+const path = require('node:path');
+
+const engineTests = path.join(path.dirname(__dirname), 'engine');
+
+/** Jest's resolver, which takes n8n-core from the folder in N8N_ENGINE, and the n8n-workflow that goes with it. */
+module.exports = (request, options) => {
+	const engine = process.env.N8N_ENGINE;
+	if (request === 'n8n-core') {
+		const found = options.basedir === engineTests ? path.join(__dirname, 'n8nCore.cjs') : engine;
+		return options.defaultResolver(found, options);
+	}
+	const isWorkflow = /^n8n-workflow(\/|$)/.test(request);
+	return options.defaultResolver(request, isWorkflow ? { ...options, basedir: engine } : options);
+};
