@@ -23,3 +23,10 @@ test.each([
 ])('%s is %s', (cause, kind) => {
 	expect(readThrown(new Error('n8n says', { cause }), false).kind).toBe(kind);
 });
+
+test('a lost connection is known by the code that n8n 2.0 keeps in its own error alone', () => {
+	const thrown = { message: 'The connection to the server was closed', httpCode: 'ECONNRESET' };
+	expect(readThrown(thrown, false).kind).toBe('connectionLost');
+	expect(readThrown({ message: 'No credential', httpCode: null }, false).kind).toBe('notSent');
+	expect(readThrown({ message: 'Odd', httpCode: '404' }, false).kind).toBe('notSent');
+});

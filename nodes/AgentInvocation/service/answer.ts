@@ -88,7 +88,11 @@ const NOT_SENT = /^ERR_(INVALID|UNESCAPED|BAD_OPTION)/;
  */
 export function readThrown(thrown: unknown, cancelled: boolean): Answer<never> {
 	const chain = causes(thrown);
-	const codes = chain.map((error) => error.code).filter((code) => typeof code === 'string');
+	// Where n8n 2.0 drops the cause, its own error has the code as `httpCode`.
+	const codes = chain
+		.flatMap(({ code, httpCode }) => [code, httpCode])
+		.filter((code) => typeof code === 'string')
+		.filter((code) => /^[A-Z]/.test(code));
 	const reason = asText(chain[chain.length - 1]?.message ?? thrown);
 	const has = (test: (code: string) => boolean) => codes.some(test);
 
