@@ -200,14 +200,23 @@ describe('what is known', () => {
 		expect(durations.endsMs.at(-1)).toBeLessThan(11 * SECOND);
 	});
 
-	test.each([{}, { completed_at: null }, { created_at: '2026-01-01', completed_at: '2025-01-01' }])(
-		'is nothing of a run with the times %j',
-		(times) => {
-			const durations = new Durations();
-			durations.learn({ run_id: '', status: 'succeeded', ...times });
-			expect(durations.endsMs).toEqual([]);
-		},
-	);
+	test.each([
+		{},
+		{ completed_at: null },
+		{ created_at: 'soon', completed_at: 'later' },
+		{ created_at: '2026-01-01', completed_at: '2025-01-01' },
+		{ created_at: '0001-01-01T00:00:00Z', completed_at: '2026-01-01T00:00:00Z' },
+		{ created_at: '1970-01-01T00:00:00Z', completed_at: '2026-01-01T00:00:00Z' },
+	])('is not changed by a run with the times %j', (times) => {
+		const durations = new Durations();
+		const learn = () => durations.learn({ run_id: '', status: 'succeeded', ...times });
+		learn();
+		expect(durations.endsMs).toEqual([]);
+		durations.learn(runOf(MINUTE));
+		const known = durations.endsMs;
+		learn();
+		expect(durations.endsMs).toEqual(known);
+	});
 
 	test('leaves the more room, the less it is', () => {
 		const width = (count: number) => {

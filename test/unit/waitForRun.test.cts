@@ -1,7 +1,14 @@
 import type { Answer } from '../../nodes/AgentInvocation/service/answer.ts';
 import { systemClock as clock } from '../../nodes/AgentInvocation/clock.ts';
 import type { Step } from '../../nodes/AgentInvocation/runs/itemState.ts';
-import { simulateRun, waitForRun, type SimulatedRun, type WaitChanges } from './simulatedRun.cts';
+import { getRun } from '../../nodes/AgentInvocation/service/endpoints.ts';
+import {
+	RUN_ID,
+	simulateRun,
+	waitForRun,
+	type SimulatedRun,
+	type WaitChanges,
+} from './simulatedRun.cts';
 import { settle } from './virtualTime.cts';
 
 const SECOND = 1_000;
@@ -95,6 +102,21 @@ describe('transient trouble does not end the wait for a healthy run', () => {
 		expect(end).toMatchObject({ failure: { details: { http_status: 503 } } });
 		expect(ms).toBeCloseTo(20 * SECOND, 0);
 	});
+});
+
+describe('an answer', () => {
+	const ASKED = 'aaaaaaaa-2222-4333-8444-555555555555';
+	const isAnswer = (body: object) =>
+		getRun(1, ASKED).hasShape({ status: 'succeeded', output: 'Done.', ...body });
+
+	test.each([{ run_id: RUN_ID }, { run_id: 7 }])('with %j is about another run', (body) =>
+		expect(isAnswer(body)).toBe(false),
+	);
+
+	test.each([{}, { run_id: null }, { run_id: ASKED }, { run_id: ASKED.toUpperCase() }])(
+		'with %j is about the run that was asked for',
+		(body) => expect(isAnswer(body)).toBe(true),
+	);
 });
 
 test.each([

@@ -1,8 +1,12 @@
 import { systemClock } from '../clock';
 import { shareByKey } from '../service/shared';
 import type { Run } from '../service/types';
+import { TIMEOUT_RANGE_S } from './waitOptions';
 
 const REMEMBERED = 50;
+
+/** As long as the longest time limit, in ms. A longer duration comes from a wrong or empty date. */
+const LONGEST_MS = TIMEOUT_RANGE_S.maxValue * 1_000;
 
 /** How long the finished runs of an agent took, as the executions of this process have seen it. */
 export class Durations {
@@ -11,10 +15,10 @@ export class Durations {
 
 	private known: number[] = [];
 
-	/** Takes a finished run's duration from the service's own times; a run without them is passed over. */
+	/** Takes a finished run's duration from the service's own times; a run without plausible ones is passed over. */
 	learn({ created_at: from, completed_at: to }: Run): void {
 		const ms = Date.parse(to ?? '') - Date.parse(from ?? '');
-		if (!(ms >= 0)) return;
+		if (!(ms >= 0 && ms <= LONGEST_MS)) return;
 		this.known = [...this.known, ms].slice(-REMEMBERED);
 		this.endsMs = likelyEnds(this.known);
 	}

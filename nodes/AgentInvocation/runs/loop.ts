@@ -121,10 +121,17 @@ export class Loop {
 		return this.underWay.size + left === 0 ? { is: 'worked' } : undefined;
 	}
 
-	private beginMore(now: number): void {
+	/** When the first items are taken to go well; Infinity where no time decides that. */
+	private get triedUntil(): number {
 		const { most, atFirst } = this.work.concurrency;
 		const isFull = this.underWay.size + this.waiting.size >= atFirst && this.beginning === 0;
-		this.goesWell ||= isFull && now >= this.latestStartAt + GOES_WELL_AFTER_MS;
+		const isOnTrial = !this.goesWell && this.notBegun.length > 0 && isFull && atFirst < most;
+		return isOnTrial ? this.latestStartAt + GOES_WELL_AFTER_MS : Infinity;
+	}
+
+	private beginMore(now: number): void {
+		const { most, atFirst } = this.work.concurrency;
+		this.goesWell ||= now >= this.triedUntil;
 		const limit = this.goesWell ? most : atFirst;
 		while (this.underWay.size + this.waiting.size < limit && this.beginning < MOST_BEGINNING) {
 			const index = this.begun < this.beforeCheckpoint ? this.notBegun.shift() : undefined;
@@ -181,16 +188,11 @@ export class Loop {
 	/** Waits until there is something to do, or ends the loop for the time that there is not. */
 	private async rest(): Promise<LoopEnd | undefined> {
 		const waits = [...this.waiting.values()];
-		const { concurrency, idle } = this.work;
-		const isOnTrial = !this.goesWell && this.notBegun.length > 0 && this.beginning === 0;
-		const triedUntil =
-			isOnTrial && concurrency.atFirst < concurrency.most
-				? this.latestStartAt + GOES_WELL_AFTER_MS
-				: Infinity;
+		const { triedUntil } = this;
 		const due = waits.reduce((first, { dueAt }) => Math.min(first, dueAt), triedUntil);
 		if (this.underWay.size >= MOST_UNDER_WAY) return await this.untilNews(Infinity);
 		if (this.underWay.size > 0 || triedUntil < Infinity) return await this.untilNews(due);
-		const next = idle(waits);
+		const next = this.work.idle(waits);
 		if (next.is === 'park') return { is: 'parked', until: next.until };
 		if (next.is === 'poll') this.poll(next.isDue);
 		else await this.untilNews(Math.min(next.until, due));

@@ -55,11 +55,13 @@ export function dryRun(agentId: number, bindings: ParameterBinding[]): ServiceRe
 	};
 }
 
-/** The status of a run, and its result once it has finished. */
+/** The status of a run, and its result once it has finished. An answer about another run is none. */
 export function getRun(agentId: number, runId: string): ServiceRequest<Run> {
+	const isAsked = ({ run_id: id }: Run) =>
+		String(id ?? runId).toLowerCase() === runId.toLowerCase();
 	return {
 		method: 'GET',
 		path: `/agents/${agentId}/runs/${encodeURIComponent(runId)}`,
-		hasShape: isRun,
+		hasShape: (body): body is Run => isRun(body) && isAsked(body),
 	};
 }
