@@ -109,6 +109,17 @@ export class Editor {
 		await this.part('ndv').waitFor();
 	}
 
+	/** Opens a node as it was in an execution, with what it gave. */
+	async openExecutedNode(
+		workflowId: string,
+		executionId: string,
+		nodeId: string,
+	): Promise<Locator> {
+		await this.go(`/workflow/${workflowId}/executions/${executionId}/${nodeId}`);
+		await this.part('ndv', nodeId).waitFor();
+		return this.part('output-panel');
+	}
+
 	/** Searches the nodes panel from an empty canvas, and gives the names that it finds. */
 	async searchNodes(text: string): Promise<string[]> {
 		await this.click(this.part('canvas-plus-button'));
