@@ -1,7 +1,5 @@
 import fc from 'fast-check';
 
-import { idle } from '../../nodes/AgentInvocation/parking/barrier.ts';
-import type { Wait } from '../../nodes/AgentInvocation/runs/itemState.ts';
 import { SimulatedHost, type Simulation } from './simulatedHost.cts';
 import {
 	json,
@@ -517,42 +515,6 @@ describe('Retry On Fail', () => {
 		host.executionId = '2';
 		expect((await host.execute())[0]?.json).toMatchObject({ output: '0' });
 		expect(host.simulation.service.created).toHaveLength(1);
-	});
-});
-
-describe('the barrier', () => {
-	const wait = (dueAt: number, changes: Partial<Wait> = {}) =>
-		({ dueAt, isLong: true, troubles: 0, where: 'auto', ...changes }) as Wait;
-	const at = (seconds: number) => seconds * SECOND;
-	const idleAt = (waits: Wait[], now: number, parksFrom: number) =>
-		idle({ obstacle: undefined, parksFrom, hints: new Set() }, waits, now);
-
-	test('parks until the first wait is due, and for 65 s at the least', () => {
-		expect(idleAt([wait(at(100)), wait(at(300))], 0, 0)).toEqual({ is: 'park', until: at(100) });
-		expect(idleAt([wait(at(61))], 0, 0)).toEqual({ is: 'park', until: at(65) });
-	});
-
-	test('polls what is due soon but has a long delay, so that all rest together', () => {
-		const next = idleAt([wait(at(30)), wait(at(300))], 0, 0);
-		expect(next.is).toBe('poll');
-		if (next.is === 'poll') {
-			expect(next.isDue(wait(at(30)))).toBe(true);
-			expect(next.isDue(wait(at(300)))).toBe(false);
-		}
-	});
-
-	test.each<[string, Partial<Wait>]>([
-		['a short delay', { isLong: false }],
-		['trouble', { troubles: 1 }],
-	])('waits in memory for one that is due soon after %s', (_, changes) => {
-		const waits = [wait(at(30), changes), wait(at(300))];
-		expect(idleAt(waits, 0, 0)).toEqual({ is: 'sleep', until: at(30) });
-	});
-
-	test('parks nothing before its time, nor what stays in memory', () => {
-		expect(idleAt([wait(at(100))], 0, at(60))).toEqual({ is: 'sleep', until: at(60) });
-		const staying = [wait(at(100), { where: 'memory' }), wait(at(200))];
-		expect(idleAt(staying, 0, 0)).toEqual({ is: 'sleep', until: at(100) });
 	});
 });
 

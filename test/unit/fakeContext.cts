@@ -1,0 +1,61 @@
+import type {
+	IDataObject,
+	IExecuteData,
+	IExecuteFunctions,
+	INode,
+	IWorkflowSettings,
+	WorkflowExecuteMode,
+} from 'n8n-workflow';
+
+/** What n8n tells a node; what is absent is as in a stored execution that a trigger has started. */
+export interface Told {
+	executionId?: string | undefined;
+	runIndex?: number;
+	mode?: WorkflowExecuteMode;
+	node?: Partial<INode>;
+	settings?: IWorkflowSettings;
+	/** The node's context, which n8n keeps. */
+	kept?: IDataObject;
+	items?: Array<{ json: IDataObject }>;
+	/** The entry that is executed. */
+	entry?: Partial<IExecuteData>;
+	/** Nodes before this one, with their parameters, and below it. */
+	before?: Array<Partial<INode>>;
+	below?: Array<Partial<INode>>;
+	/** The stored execution; an error when n8n does not give it. */
+	stored?: object | Error;
+	establishedAt?: number;
+	resumesOn?: Date[];
+}
+
+/** What a node's code asks n8n for, where no request is sent. */
+export function contextOf(told: Told): IExecuteFunctions {
+	const { kept = {}, items = [{ json: {} }], before = [], below = [], stored = {} } = told;
+	const node = { name: 'Run', type: 'agentInvocation', ...told.node } as INode;
+	const source = { main: [{ previousNode: 'Source' }] };
+	// The one that was given, which the code changes in place.
+	const entry = Object.assign(told.entry ?? {}, {
+		node,
+		source,
+		data: { main: [items] },
+		...told.entry,
+	});
+	const functions = {
+		getNode: () => node,
+		getMode: () => told.mode ?? 'trigger',
+		getContext: () => kept,
+		getExecutionId: () => ('executionId' in told ? told.executionId : '1'),
+		getInputData: () => items,
+		getWorkflowDataProxy: () => ({ $runIndex: told.runIndex ?? 0 }),
+		getWorkflowSettings: () => ({ executionOrder: 'v1', ...told.settings }),
+		getExecuteData: () => entry,
+		getParentNodes: () => before,
+		getChildNodes: () => below,
+		getExecutionContext: () =>
+			told.establishedAt === undefined ? undefined : { establishedAt: told.establishedAt },
+		getExecutionDataById: () =>
+			stored instanceof Error ? Promise.reject(stored) : Promise.resolve(stored),
+		putExecutionToWait: (date: Date) => Promise.resolve(told.resumesOn?.push(date)),
+	};
+	return functions as unknown as IExecuteFunctions;
+}

@@ -1,0 +1,134 @@
+import type { IExecuteData, INode } from 'n8n-workflow';
+
+import {
+	readAction,
+	removeTraces,
+	requestRest,
+	rest,
+	sourceOf,
+} from '../../nodes/AgentInvocation/parking/pause.ts';
+import { contextOf, type Told } from './fakeContext.cts';
+
+const UNTIL = Date.UTC(2026, 0, 1);
+const source = [{ previousNode: 'If', previousNodeOutput: 1 }];
+
+/** The entry in which the engine runs the node as its own action, with the input that it was asked for. */
+function entryOf(json: unknown, node: Partial<INode> = { rewireOutputLogTo: 'main' }) {
+	const items = [{ json: json as never }];
+	const entry = {
+		node: { name: 'Run', type: 'agentInvocation', retryOnFail: true, ...node } as INode,
+		source: { main: [{ previousNode: 'Run' }] },
+		data: { main: [items], other: [] },
+		metadata: {},
+	} as unknown as IExecuteData;
+	return { entry, items, resumesOn: [] } satisfies Told;
+}
+
+const inputOf = (action: Parameters<typeof requestRest>[1]) =>
+	requestRest(contextOf({}), action).actions[0]?.input;
+
+test('the engine is asked to run this node once more, and what it is to do comes back to it', () => {
+	const action = { until: UNTIL, runs: 3, source };
+	const request = requestRest(contextOf({ node: { name: 'Mine' } }), action);
+	expect(request.actions).toMatchObject([
+		{ actionType: 'ExecutionNodeAction', nodeName: 'Mine', type: 'main', metadata: {} },
+	]);
+	expect(request.metadata).toEqual({});
+	expect(readAction(contextOf(entryOf(request.actions[0]?.input)))).toEqual(action);
+});
+
+describe('a pass of the node is no action', () => {
+	const input = inputOf({ until: UNTIL, runs: 1, source });
+
+	test.each([
+		['where the engine has not asked for it', entryOf(input, {})],
+		['with an item of its own', entryOf({ until: UNTIL })],
+		['with a mark of another making', entryOf({ agentInvocationRest: 'x' })],
+		['with one that lacks the runs', entryOf({ agentInvocationRest: { until: UNTIL } })],
+		['without items', { ...entryOf({}), items: [] }],
+	])('%s', (_, told) => {
+		expect(readAction(contextOf(told))).toBeUndefined();
+	});
+
+	test('whose date is none is a checkpoint', () => {
+		const action = readAction(contextOf(entryOf({ agentInvocationRest: { runs: 1, until: 'x' } })));
+		expect(action).toEqual({ runs: 1 });
+	});
+});
+
+describe('the pause', () => {
+	test('puts the execution to wait, and shows for how many runs and until when', async () => {
+		const told = entryOf({});
+		const output = await rest(contextOf(told), { until: UNTIL, runs: 3, source });
+		expect(told.resumesOn).toEqual([new Date(UNTIL)]);
+		const json = { waiting_for_runs: 3, next_poll_at: '2026-01-01T00:00:00.000Z' };
+		expect(output).toEqual([[{ json }]]);
+	});
+
+	test('as a checkpoint waits for nothing and shows nothing', async () => {
+		const told = entryOf({});
+		expect(await rest(contextOf(told), { runs: 3, source })).toEqual([[]]);
+		expect(told.resumesOn).toEqual([]);
+	});
+
+	test('leaves no input, so that n8n passes over it on resume', async () => {
+		const { entry, ...told } = entryOf({});
+		await rest(contextOf({ ...told, entry }), { until: UNTIL, runs: 1, source });
+		expect(entry.data).toEqual({ main: [null], other: [] });
+	});
+
+	test('takes the mark from the node that all entries share, and switches off a copy of it', async () => {
+		const { entry, ...told } = entryOf({});
+		const { node } = entry;
+		await rest(contextOf({ ...told, entry }), { until: UNTIL, runs: 1, source });
+		expect(node).toEqual({ name: 'Run', type: 'agentInvocation', retryOnFail: true });
+		expect(entry.node).not.toBe(node);
+		expect(entry.node).toMatchObject({
+			name: 'Run',
+			alwaysOutputData: false,
+			executeOnce: false,
+			retryOnFail: false,
+		});
+	});
+});
+
+describe('where the input comes from', () => {
+	test('is kept as a copy', () => {
+		const entry = { source: { main: source } };
+		const kept = sourceOf(contextOf({ entry }));
+		expect(kept).toEqual(source);
+		expect(kept).not.toBe(source);
+		expect((kept as unknown[])[0]).not.toBe(source[0]);
+	});
+
+	test.each([undefined, null])('is nothing where the host says %s', (none) => {
+		expect(sourceOf(contextOf({ entry: { source: none as never } }))).toBeNull();
+	});
+
+	test('is put back in the array that the engine holds', async () => {
+		const { entry, ...told } = entryOf({});
+		const held = entry.source!.main!;
+		await rest(contextOf({ ...told, entry }), { runs: 1, source });
+		expect(held).toEqual(source);
+		expect(entry.source!.main).toBe(held);
+	});
+
+	test('stays as it is where none was kept', () => {
+		const { entry } = entryOf({});
+		removeTraces(contextOf({ entry }), null);
+		expect(entry.source).toEqual({ main: [{ previousNode: 'Run' }] });
+		const none = { ...entry, source: null };
+		removeTraces(contextOf({ entry: none }), source);
+		expect(none.source).toBeNull();
+	});
+});
+
+test('after a rest its traces are gone, and nothing else is', () => {
+	const { entry } = entryOf({});
+	entry.metadata = { nodeWasResumed: true, subNodeExecutionData: {} as never, subRun: [] };
+	removeTraces(contextOf({ entry }), source);
+	expect(entry.metadata).toEqual({ subRun: [] });
+	expect(entry.source).toEqual({ main: source });
+	delete entry.metadata;
+	expect(() => removeTraces(contextOf({ entry }), source)).not.toThrow();
+});
