@@ -31,15 +31,16 @@ export function toNodeError(
 	if (itemIndex !== undefined) error.context.itemIndex = itemIndex;
 	if (Object.keys(details).length > 0) error.context.details = { ...details };
 	if (otherRuns.length > 0) error.context.runs = otherRuns.map((run) => ({ ...run }));
-	return inOurWords(error, notCanceled(message), describe(failure, otherRuns));
+	const description = escapeHtml(describe(failure, otherRuns));
+	return inWords(error, notCanceled(message), description);
 }
 
 /**
  * Makes n8n's error of a failure that the editor met. Always a `NodeApiError`: the editor gets the
- * descriptions of no other errors.
+ * descriptions of no other errors. It shows them as plain text.
  */
 export function toEditorError(context: ILoadOptionsFunctions, failure: Failure): NodeApiError {
-	return inOurWords(apiError(context, failure), failure.message, describe(failure));
+	return inWords(apiError(context, failure), failure.message, describe(failure));
 }
 
 /**
@@ -74,17 +75,17 @@ function apiError(context: Context, { message, details }: Failure): NodeApiError
 
 // n8n's classes put a text of their own in place of a message that holds the name of a system error
 // anywhere, even inside a word, and drop a description that equals the message (docs/n8n.md, Errors).
-function inOurWords<E extends NodeApiError | NodeOperationError>(
+function inWords<E extends NodeApiError | NodeOperationError>(
 	error: E,
 	message: string,
 	description: string,
 ): E {
 	error.message = message;
-	error.description = escapeHtml(description);
+	error.description = description;
 	return error;
 }
 
-/** n8n's editor renders descriptions and notices as HTML, and parts of ours come from the service. */
+/** n8n's editor renders a node's error and a notice as HTML, and parts of ours come from the service. */
 export function escapeHtml(text: string): string {
 	return text.replace(/&/g, '&amp;').replace(/</g, '&lt;').replace(/>/g, '&gt;');
 }
