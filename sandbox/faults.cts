@@ -33,6 +33,11 @@ export class Faults {
 		this.waiting.push({ times: 1, ...fault });
 	}
 
+	/** Adds one that is met before those that wait already. */
+	addFirst(fault: Fault): void {
+		this.waiting.unshift({ times: 1, ...fault });
+	}
+
 	clear(): void {
 		this.waiting = [];
 	}

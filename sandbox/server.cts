@@ -22,6 +22,8 @@ export interface SeenRequest {
 	body: unknown;
 	/** The status of the answer; 0 when there was none. */
 	status: number;
+	/** Whether it still waits for its answer. */
+	isOpen: boolean;
 }
 
 /** The service itself on loopback, as far as its interface document goes. */
@@ -65,11 +67,13 @@ export async function startSandbox(port = 0, changes: Partial<Settings> = {}): P
 			url: request.originalUrl,
 			body: request.body as unknown,
 			status: 0,
+			isOpen: true,
 		};
 		const apiKey = request.get('x-api-key');
 		if (apiKey !== undefined) seen.apiKey = apiKey;
 		sandbox.requests.push(seen);
 		response.on('finish', () => (seen.status = response.statusCode));
+		response.on('close', () => (seen.isOpen = false));
 		next();
 	});
 	app.use(sandbox.faults.handler);

@@ -6,7 +6,6 @@ import { requestTimeouts } from '../../nodes/AgentInvocation/service/service.ts'
 import { startSandbox } from '../../sandbox/server.cts';
 import { creates } from '../engine/sandboxed.cts';
 import { faultCases, startForeigner, type FaultCase, type Foreigner } from './faults.cts';
-import { kills } from './kills.cts';
 import { Network } from './line.cts';
 import { operationCases, TIME_LIMIT_S, type OperationCase, type Outcome } from './operations.cts';
 
@@ -185,10 +184,7 @@ function makeReport(): string {
 			lines.push(`| ${[name, ...columns].join(' | ')} |`);
 		}
 	}
-	lines.push('', '## n8n is killed (SIGKILL) and started again', '');
-	lines.push('As `kill.test.cts` sees it, and `parkingTrouble.test.cts` in mid-poll.', '');
-	lines.push('| When | Execution | Runs | What the user sees |', '| --- | --- | --- | --- |');
-	lines.push(...kills.map((kill) => `| ${Object.values(kill).join(' | ')} |`));
+	lines.push('', 'What becomes of executions when n8n itself is ended: [KILLS.md](KILLS.md).');
 	return `${lines.join('\n')}\n`;
 }
 
