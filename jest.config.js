@@ -12,7 +12,7 @@ const shared = {
 
 module.exports = {
 	// Against tests that hang: a slow machine must not fail one.
-	testTimeout: 60_000,
+	testTimeout: 300_000,
 	// Of one file's tests in real hosts, of which each starts its own.
 	maxConcurrency: 3,
 	projects: [
