@@ -54,6 +54,12 @@ const environment = {
 };
 
 const QUOTED = `You sent x-api-key: ${SECRET}, which is odd.`;
+const run = (more: object) => ({
+	run_id: '11111111-2222-4333-8444-555555555555',
+	created_at: '2026-01-01T09:00:00Z',
+	completed_at: '2026-01-01T09:00:42Z',
+	...more,
+});
 
 /** Answers in which a service, or a proxy before it, quotes the key. */
 const quotes: Record<string, Partial<Fault>> = {
@@ -69,6 +75,28 @@ const quotes: Record<string, Partial<Fault>> = {
 	},
 	'in a header': { method: 'POST', status: 500, headers: { 'X-Request-Id': SECRET }, body: {} },
 	'in a page': { method: 'POST', status: 502, body: `<html><body>${QUOTED}</body></html>` },
+};
+
+/** Results in which it does. */
+const quotingResults: Record<string, Partial<Fault>> = {
+	"in a run's error": {
+		method: 'GET',
+		path: '/runs/',
+		body: run({ status: 'failed', error: QUOTED }),
+	},
+	"in a run's output": {
+		method: 'GET',
+		path: '/runs/',
+		body: run({ status: 'succeeded', output: QUOTED }),
+	},
+};
+const quotedInList: Partial<Fault> = {
+	method: 'GET',
+	path: '/agents$',
+	body: {
+		agents: [{ id: 1, name: QUOTED, description: QUOTED, parameters: [] }],
+		pagination: { total: 1, limit: 3, offset: 0 },
+	},
 };
 
 /** An n8n whose key has been used, and quoted, in all these ways. */
@@ -118,17 +146,17 @@ export async function useKey(
 		await host.untilParked(parked);
 		places['the parked execution'] = JSON.stringify(await n8n.execution(parked));
 		await execute('finished');
-		for (const [how, quote] of Object.entries(quotes)) {
+		for (const [how, quote] of Object.entries({ ...quotes, ...quotingResults })) {
 			for (const workflow of ['failing', 'continued']) {
 				const { data } = await execute(workflow, quote);
 				places[`${workflow}, quoted ${how}`] = JSON.stringify(data.resultData);
 			}
 		}
-		places['listed agents'] = JSON.stringify((await execute('listed')).data);
+		places['listed agents'] = JSON.stringify((await execute('listed', quotedInList)).data);
 		await execute('tool', quotes['in its message']);
 		places['what the tools told the model'] = JSON.stringify(chatModel.results);
 
-		const failed = Object.keys(quotes).length;
+		const failed = Object.keys(quotes).length + 1;
 		await until(async () => (await n8n.executions(ERROR_WORKFLOW)).length >= failed);
 		for (const { id } of await n8n.executions(ERROR_WORKFLOW)) {
 			places[`error workflow ${id}`] = JSON.stringify((await n8n.endOf(id)).data);
