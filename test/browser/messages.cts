@@ -29,6 +29,9 @@ const SERVICE = 'https://agents.example.com/api/v1';
 /** Keys that the service accepts. */
 export const KEYS = { good: 'a-key-that-stays-home', limited: 'a-key-with-a-rate-limit' };
 
+/** Agents that have one name, 'Twin'. */
+export const TWINS = [111, 112];
+
 /** Where the credentials of the table lead to, as base URLs. */
 export interface Addresses {
 	service: string;
@@ -63,6 +66,7 @@ export function credentialsFor({ service, empty, untrusted }: Addresses) {
 }
 
 const byId = (value: unknown) => ({ __rl: true, mode: 'id', value }) as INodeParameters;
+const byName = (value: string) => ({ __rl: true, mode: 'name', value });
 
 function create(
 	agentId: unknown,
@@ -126,6 +130,18 @@ export const errors: Row[] = [
 		{ parameters: create('={{ "Daily" }}') },
 		"'Agent' is not a whole number: Daily",
 		CHOOSE,
+	],
+	[
+		"'Agent' has a name that no agent has",
+		{ parameters: create(1, {}, { agentId: byName('Nobody') }) },
+		"No published agent is named 'Nobody'",
+		"Compare it with the agent's name at the service, or choose the agent from the list in 'Agent'.",
+	],
+	[
+		"'Agent' has a name that two agents have",
+		{ parameters: create(1, {}, { agentId: byName('twin') }) },
+		`2 published agents are named 'twin': ${TWINS.join(', ')}`,
+		"Set 'Agent' to 'By ID' and enter the ID of the right one",
 	],
 	[
 		"'Run ID' gives nothing",
@@ -545,7 +561,7 @@ export const hints: Array<[setting: string, situation: Situation, message: strin
 	[
 		"'Poll Interval (Seconds)' is short, and the wait is stored from the start",
 		{ parameters: wait({ pollInterval: 5, whereToWait: 'stored' }, { seconds: 5 }) },
-		"The runs were polled every 65 seconds, and not at the Poll Interval (Seconds): n8n stores no shorter waits. For shorter ones, set 'Where to Wait' to 'In Memory Only'.",
+		"The runs were polled every 65 seconds, and not at the 'Poll Interval (Seconds)': n8n stores no shorter waits. For shorter ones, set 'Where to Wait' to 'In Memory Only'.",
 	],
 ];
 
@@ -581,6 +597,6 @@ export const notices: Array<[setting: string, situation: Situation, message: str
 	[
 		'the agent is an expression without a value',
 		{ parameters: { agentId: byId('={{ $json.agent }}') } },
-		"'Agent' is an expression that has no value yet, so its parameters are not known. Execute the previous nodes, or set 'Specify Parameters' to 'Using Name-Value Pairs' or 'Using JSON'.",
+		"'Agent' is an expression that has no value yet, so its parameters are not known. Execute the previous nodes to see them here. 'Using Name-Value Pairs' and 'Using JSON' work without.",
 	],
 ];

@@ -16,6 +16,7 @@ import {
 	KEYS,
 	lists,
 	notices,
+	TWINS,
 	type Addresses,
 	type Situation,
 } from './messages.cts';
@@ -49,7 +50,10 @@ let editor: Editor;
 const executionIds = new Map<string, string>();
 
 beforeAll(async () => {
-	const service = await startSandbox(0, { apiKeys: Object.values(KEYS) });
+	const service = await startSandbox(0, {
+		apiKeys: Object.values(KEYS),
+		agentNames: Object.fromEntries(TWINS.map((id) => [id, 'Twin'])),
+	});
 	const empty = await startSandbox(0, { apiKeys: [KEYS.good], agentCount: 0 });
 	sandboxes.push(service, empty);
 	const { private: key, cert } = await generate([{ name: 'commonName', value: '127.0.0.1' }]);

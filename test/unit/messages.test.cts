@@ -17,7 +17,7 @@ const NOT_IN_THE_TABLE: Record<string, string> = {
 		'needs a version that does not exist yet: unit/memory.test.cts',
 	"Agent … is not in the organization's list":
 		'the editor offers to try again in its own words: engine/editor.test.cts',
-	'The wait stayed in memory, where a restart of n8n ends it: Poll Interval (Seconds) is under 65':
+	"The wait stayed in memory, where a restart of n8n ends it: 'Poll Interval (Seconds)' is under 65":
 		'takes more than five minutes: unit/parking.test.cts',
 	'the node is the tool of an AI Agent, which waits for its answer': 'a tool has no output panel',
 	'this version of n8n is too old to store it': 'needs a host of another time',

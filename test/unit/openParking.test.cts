@@ -63,7 +63,7 @@ test('where nothing stands in the way, the node may be parked and make a checkpo
 describe('an obstacle', () => {
 	test('of the engine keeps from parking and from checkpoints', async () => {
 		const { obstacle, checkpoints } = await open({ told: { settings: { executionOrder: 'v0' } } });
-		expect(obstacle).toMatch(/old order/);
+		expect(obstacle).toMatch(/execution order v0/);
 		expect(checkpoints).toBe(false);
 	});
 

@@ -47,7 +47,7 @@ export const waitOptionFields: INodeProperties[] = [
 			{
 				name: 'Output the Run',
 				value: 'output',
-				description: 'A run that is still going is output with its present status',
+				description: 'A run that is still going is output with its current status',
 			},
 		],
 		default: 'error',
