@@ -49,12 +49,21 @@ export function checkCredential(data: Record<string, unknown>): Result<ServiceCr
 function wrongBaseUrl(baseUrl: string): string | undefined {
 	if (!/^https?:/i.test(baseUrl)) return 'must start with https:// or http://';
 	if (/[\s\\]/.test(baseUrl)) return 'contains a space or a backslash';
-	if (!/^https?:\/\/[^/]/i.test(baseUrl) || !URL.canParse(baseUrl)) return 'is not a web address';
-	const { username, password } = new URL(baseUrl);
-	if (username || password) return 'must not carry a user name or password';
+	const url = parse(baseUrl);
+	if (!/^https?:\/\/[^/]/i.test(baseUrl) || !url) return 'is not a web address';
+	if (url.username || url.password) return 'must not carry a user name or password';
 	if (baseUrl.includes('?')) return 'must not carry a query (?)';
 	if (baseUrl.includes('#')) return 'must not carry a fragment (#)';
 	return undefined;
+}
+
+// Called often, `URL.canParse` takes some hosts with letters beyond ASCII for wrong (Node.js 20.20.2).
+function parse(url: string): URL | undefined {
+	try {
+		return new URL(url);
+	} catch {
+		return undefined;
+	}
 }
 
 function wrongApiKey(apiKey: string): string | undefined {
