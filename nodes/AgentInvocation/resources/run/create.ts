@@ -13,7 +13,7 @@ import { agentField } from '../agentField';
 import { findAgent, readAgent, type GivenAgent } from '../findAgent';
 import type { ItemWork, Operation } from '../operation';
 import { waitFor } from './itemWait';
-import { parameterFields } from './parameterFields';
+import { notInTools, parameterFields } from './parameterFields';
 import { readBindings } from './parameters';
 import { startRun } from './startRun';
 import { waitForCompletion, waitOptionFields, whileWaiting } from './waitOptionFields';
@@ -57,11 +57,11 @@ export const createFields: INodeProperties[] = [
 		type: 'boolean',
 		default: false,
 		description: 'Whether to get the compiled prompt and parameters without running the agent',
-		displayOptions: { show: { ...displayOptions.show, '@tool': [false] } },
+		displayOptions: { ...displayOptions, ...notInTools },
 	},
 	{
 		...waitForCompletion,
-		displayOptions: { show: { ...displayOptions.show, dryRun: [false], '@tool': [false] } },
+		displayOptions: { show: { ...displayOptions.show, dryRun: [false] }, ...notInTools },
 	},
 	{
 		...waitForCompletion,

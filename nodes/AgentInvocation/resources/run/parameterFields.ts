@@ -7,6 +7,9 @@ const NO_VALUES: NodeParameterValue = Object.create(null);
 
 const displayOptions = { show: { resource: ['run'], operation: ['create'] } };
 
+/** A condition to hide, not to show: n8n 1.85 does not know it, and would show the field nowhere. */
+export const notInTools: IDisplayOptions = { hide: { '@tool': [true] } };
+
 /** There are no parameters before. */
 const onceAgentIsChosen = { ...displayOptions, hide: { agentId: [''] } };
 
@@ -28,14 +31,17 @@ function kept(
 	hasValue: IDisplayOptions = {},
 ): INodeProperties[] {
 	// A model is asked for every `$fromAI` that a tool has stored, so a tool keeps none that is not sent.
-	const show = { ...whenSpecified(...others).show, '@tool': [false] };
+	const { show } = whenSpecified(...others);
 	const property = { displayName: notice, name, default: whenEmpty };
 	return [
-		{ ...property, type: 'hidden', displayOptions: { show } },
+		{ ...property, type: 'hidden', displayOptions: { show, ...notInTools } },
 		{
 			...property,
 			type: 'notice',
-			displayOptions: { ...hasValue, show: { ...show, ...hasValue.show } },
+			displayOptions: {
+				show: { ...show, ...hasValue.show },
+				hide: { ...notInTools.hide, ...hasValue.hide },
+			},
 		},
 	];
 }
