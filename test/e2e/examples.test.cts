@@ -80,7 +80,7 @@ test('failures to a second branch', async () => {
 	const execution = await execute('failures-to-a-second-branch.json');
 	expect(jsonOf(execution, 'Reports')).toHaveLength(2);
 	expect(jsonOf(execution, 'Failed regions')).toEqual([
-		{ region: 'nowhere', problem: "A parameter's value is not one that agent 2 knows" },
+		{ region: 'nowhere', problem: "Parameter 'region' of agent 2 cannot be 'nowhere'" },
 	]);
 });
 

@@ -83,7 +83,7 @@ test('a key that was revoked ends the wait and names the run', async () => {
 	const { status, data } = await endOf('revoked');
 	expect(status).toBe('error');
 	expect(data.resultData.error?.message).toBe(
-		`The service does not accept the API key (run ${runIdOf('revoked')})`,
+		`The service does not accept the API key (run ${runIdOf('revoked')} of agent 3)`,
 	);
 });
 
