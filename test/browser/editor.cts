@@ -91,7 +91,8 @@ export class Editor {
 		if (!process.env.SCREENSHOTS) return;
 		// Messages that come and go, and whatever the pointer is over, are no part of a picture.
 		await this.page.mouse.move(1, 1);
-		await this.page.getByRole('alert').waitFor({ state: 'hidden' });
+		const message = this.page.locator('[role=alert]:not([data-test-id=empty-fields-notice])');
+		await message.first().waitFor({ state: 'hidden' });
 		// Nor is what moves.
 		await this.page.waitForTimeout(1_000);
 		const file = path.join(projectRoot, 'screenshots', `${name}.png`);

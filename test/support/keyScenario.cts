@@ -55,7 +55,6 @@ const environment = {
 
 const QUOTED = `You sent x-api-key: ${SECRET}, which is odd.`;
 const run = (more: object) => ({
-	run_id: '11111111-2222-4333-8444-555555555555',
 	created_at: '2026-01-01T09:00:00Z',
 	completed_at: '2026-01-01T09:00:42Z',
 	...more,
