@@ -80,7 +80,8 @@ export async function execute(execution: Execution): Promise<Outcome> {
 		if (cancelWhen?.()) running.cancel();
 	}, 20);
 	const run = await running.finally(() => clearInterval(timer));
-	const [task] = run.data.resultData.runData[node.name] ?? [];
+	// On n8n 1 the entry of a checkpoint comes before that of a failure.
+	const task = run.data.resultData.runData[node.name]?.at(-1);
 	const [output, errors] = task?.data?.main ?? [];
 	return {
 		run,

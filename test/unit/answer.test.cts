@@ -27,6 +27,17 @@ test.each([
 test('a lost connection is known by the code that n8n 2.0 keeps in its own error alone', () => {
 	const thrown = { message: 'The connection to the server was closed', httpCode: 'ECONNRESET' };
 	expect(readThrown(thrown, false).kind).toBe('connectionLost');
-	expect(readThrown({ message: 'No credential', httpCode: null }, false).kind).toBe('notSent');
-	expect(readThrown({ message: 'Odd', httpCode: '404' }, false).kind).toBe('notSent');
+});
+
+test.each([
+	[{ message: 'stream has been aborted', httpCode: null }],
+	[{ message: 'Odd', httpCode: '404' }],
+	['a text'],
+])('what is thrown without a code may have been sent: %j', (thrown) => {
+	expect(readThrown(thrown, false).kind).toBe('connectionLost');
+});
+
+test('a request that Node.js refuses to send was not sent', () => {
+	const cause = systemError('ERR_INVALID_CHAR', 'setHeader');
+	expect(readThrown(new Error('n8n says', { cause }), false).kind).toBe('notSent');
 });

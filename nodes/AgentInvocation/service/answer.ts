@@ -102,10 +102,9 @@ export function readThrown(thrown: unknown, cancelled: boolean): Answer<never> {
 		return { kind: 'notConnected', reason };
 	}
 	if (has((code) => TIMED_OUT.includes(code))) return { kind: 'timedOut', reason };
-	if (codes.length > 0 && !has((code) => NOT_SENT.test(code))) {
-		return { kind: 'connectionLost', reason };
-	}
-	return { kind: 'notSent', reason };
+	if (has((code) => NOT_SENT.test(code))) return { kind: 'notSent', reason };
+	// Also without a code: n8n 1 keeps none of an answer that broke off, to a create that was carried out.
+	return { kind: 'connectionLost', reason };
 }
 
 /** Node.js tries each address of a host, and then throws one error with those of all attempts. */
