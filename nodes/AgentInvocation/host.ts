@@ -5,15 +5,14 @@ export function isTool(context: { getNode(): INode }): boolean {
 	return context.getNode().type.endsWith('Tool');
 }
 
-/**
- * The major version of the host's n8n-workflow, which goes with n8n's own; 0 when the host does not tell.
- */
-export async function hostMajorVersion(): Promise<number> {
+/** The version of the host's n8n-workflow, which goes with n8n's own; zeros when the host does not tell. */
+export async function hostVersion(): Promise<{ major: number; minor: number }> {
 	try {
 		const { version } = await import('n8n-workflow/package.json');
-		return Number(version.split('.')[0]) || 0;
+		const [major, minor] = version.split('.').map(Number);
+		return { major: major || 0, minor: minor || 0 };
 	} catch {
-		return 0;
+		return { major: 0, minor: 0 };
 	}
 }
 

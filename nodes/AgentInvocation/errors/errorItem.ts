@@ -1,15 +1,15 @@
 import type { IExecuteFunctions, INodeExecutionData } from 'n8n-workflow';
 
 import type { Failure } from '../result';
-import { hostMajorVersion, isTool } from '../host';
+import { hostVersion, isTool } from '../host';
 import { toNodeError } from './nodeError';
 
 /**
  * The output item of an item that failed while the node continues.
  *
- * n8n 2 knows an error item by its keys, sends it to the error output and keeps all of its json.
- * n8n 1 needs the `error` property for that, and then keeps the message alone; on n8n 2 that same
- * property would lose the details there too. A model that called the node as a tool reads it, and is
+ * From 2.36 on, n8n knows an error item by its keys, sends it to the error output and keeps all of its json.
+ * Before, it needs the `error` property for that, and then keeps the message alone; later that same property
+ * would lose the details there too. A model that called the node as a tool reads it, and is
  * told what to do as well.
  */
 export async function toErrorItem(
@@ -18,14 +18,19 @@ export async function toErrorItem(
 	itemIndex: number,
 ): Promise<INodeExecutionData> {
 	const { message, description, details } = failure;
-	// n8n 2 knows it by having no other keys than these.
+	// n8n knows it by having no other keys than these.
 	const json = { error: message, details: { ...details } };
 	const pairedItem = { item: itemIndex };
 	if (isTool(context)) return { json: { ...json, advice: description }, pairedItem };
 	const item: INodeExecutionData = { json, pairedItem };
 	const hasErrorOutput = context.getNode().onError === 'continueErrorOutput';
-	if (hasErrorOutput && (await hostMajorVersion()) < 2) {
+	if (hasErrorOutput && !(await knowsErrorsByKeys())) {
 		item.error = toNodeError(context, failure, itemIndex);
 	}
 	return item;
+}
+
+async function knowsErrorsByKeys(): Promise<boolean> {
+	const { major, minor } = await hostVersion();
+	return major > 2 || (major === 2 && minor >= 36);
 }

@@ -1,6 +1,6 @@
 import type { IExecuteFunctions } from 'n8n-workflow';
 
-import { hostMajorVersion, isTool, workflowSettings } from '../host';
+import { hostVersion, isTool, workflowSettings } from '../host';
 import { SHORTEST_STORED_DELAY_MS } from '../runs/schedule';
 import { isJsonObject } from '../service/types';
 
@@ -29,7 +29,7 @@ export async function engineObstacle(
 	const isAsTool = isTool(context) || node.name !== context.getNode().name;
 	const { executionOrder } = workflowSettings(context);
 	const hasPreviousNode = source?.main?.[0]?.previousNode !== undefined;
-	const isTried = TRIED_VERSIONS.includes(await hostMajorVersion());
+	const isTried = TRIED_VERSIONS.includes((await hostVersion()).major);
 	return firstOf([
 		[isAsTool, 'the node is the tool of an AI Agent, which waits for its answer'],
 		[!passesResponses, 'this version of n8n is too old to store it'],
