@@ -8,7 +8,7 @@
 const LONGEST_LABEL = 1_000;
 
 /** Shows nothing and parts nothing: the text looks as before. */
-const WORD_JOINER = '\u2060';
+export const WORD_JOINER = '\u2060';
 
 /** A text that is only shown, such as the name of an agent or of a field. A cut is shown as '…'. */
 export function toLabel(text: string): string {

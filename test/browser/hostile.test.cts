@@ -101,6 +101,9 @@ const reads = (text: string) =>
 
 const textOf = async (target: Locator) => reads((await target.allTextContents()).join(' '));
 
+/** Waits for n8n's notification of a failure, which shows the message as HTML. */
+const notified = async () => await editor.page.locator('.el-notification').first().waitFor();
+
 /** The beginning of a text: what is long is cut in labels, and in long outputs by the editor. */
 const beginOf = (text: string) => reads(text).slice(0, 60);
 
@@ -147,7 +150,9 @@ test.each(followed.filter(({ what }) => what !== 'a megabyte'))(
 		expect(Object.entries(run?.bindings ?? {})).toEqual([[text, 'mine']]);
 
 		await editor.part('ndv-close-button').or(editor.part('back-to-canvas')).first().click();
-		await editor.page.getByText('create run: ').first().waitFor();
+		const node = editor.page.locator(`[data-node-name="${NODE}"]`).first();
+		await node.waitFor();
+		expect(await textOf(node)).toContain(beginOf(text));
 	},
 );
 
@@ -155,13 +160,15 @@ test.each(followed)('$what: in errors', async ({ text, id }) => {
 	await editor.openNode(`failing${id}`, NODE);
 	await editor.executeStep();
 	const output = editor.part('output-panel');
-	await output.getByText(`of agent ${id} failed`).first().waitFor();
+	await output.getByText("The agent's run failed").first().waitFor();
+	await notified();
 	expect(await textOf(output)).toContain(beginOf(text));
 
 	const body = { error: { code: text, message: text } };
 	host.sandbox.faults.add({ kind: 'answer', status: 400, body });
 	await editor.openNode(`quoting${id}`, NODE);
 	await editor.executeStep();
-	await output.getByText('The service says').first().waitFor();
+	await output.getByTestId('node-error-message').waitFor();
+	await notified();
 	expect(await textOf(output)).toContain(beginOf(text));
 });

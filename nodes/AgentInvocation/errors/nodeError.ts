@@ -7,6 +7,7 @@ import {
 
 import { sentences, type Failure } from '../result';
 import type { StartedRun } from '../runs/itemMemory';
+import { WORD_JOINER } from '../storedText';
 import { few } from '../wording';
 
 type Context = IExecuteFunctions | ILoadOptionsFunctions;
@@ -32,7 +33,7 @@ export function toNodeError(
 	if (Object.keys(details).length > 0) error.context.details = { ...details };
 	if (otherRuns.length > 0) error.context.runs = otherRuns.map((run) => ({ ...run }));
 	const description = escapeHtml(describe(failure, otherRuns));
-	return inWords(error, notCanceled(message), description);
+	return inWords(error, withoutTags(notCanceled(message)), description);
 }
 
 /**
@@ -110,4 +111,12 @@ function describe({ description, details }: Failure, otherRuns: StartedRun[] = [
 /** A text of a service may hold the word by which n8n takes a failed execution for one that was stopped. */
 function notCanceled(message: string): string {
 	return message.replaceAll('canceled', 'cancelled');
+}
+
+/**
+ * The output panel shows a message as text, but n8n's notification as HTML, which it rids of scripts alone
+ * (docs/n8n.md, Errors). After what begins a tag stands a character that shows nothing.
+ */
+function withoutTags(message: string): string {
+	return message.replace(/<(?=[a-z/!?])/gi, `<${WORD_JOINER}`);
 }
