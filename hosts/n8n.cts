@@ -128,7 +128,12 @@ export class N8n {
 	 * @throws HostUnavailable when it does not come up, with its last words
 	 */
 	async startWorker(concurrency: number): Promise<(signal: Signal) => Promise<void>> {
-		const ports = { N8N_RUNNERS_BROKER_PORT: String(await freePort(0)) };
+		const ports = {
+			N8N_RUNNERS_BROKER_PORT: String(await freePort(0)),
+			// Where metrics are on, a worker serves them.
+			QUEUE_HEALTH_CHECK_PORT: String(await freePort(0)),
+			N8N_WORKER_SERVER_ADDRESS: '127.0.0.1',
+		};
 		const args = ['worker', `--concurrency=${concurrency}`];
 		const worker = await this.launch(args, 'n8n worker is now ready', ports);
 		return async (signal) => await end(worker, signal);

@@ -17,7 +17,7 @@ const testQueue = missing.length > 0 ? test.skip : test;
 
 let used: UsedKey;
 let redis: RedisWatch;
-let endWorker: Awaited<ReturnType<UsedKey['host']['n8n']['startWorker']>>;
+let endWorker: Awaited<ReturnType<UsedKey['host']['n8n']['startWorker']>> | undefined;
 const places: Record<string, Buffer | string> = {};
 
 beforeAll(async () => {
@@ -29,12 +29,13 @@ beforeAll(async () => {
 	const { host } = used.host.n8n;
 	places['what was sent to Redis'] = redis.commands;
 	places['what stands in Redis'] = readRedis(host);
-	await endWorker('SIGTERM');
+	await endWorker?.('SIGTERM');
 	await used.host.n8n.kill('SIGTERM');
 	Object.assign(places, used.places, readTables(host), used.host.files());
 }, 900_000);
 
 afterAll(async () => {
+	await endWorker?.('SIGKILL');
 	redis?.end();
 	await used?.chatModel.close();
 	await used?.host.stop();
