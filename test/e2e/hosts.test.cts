@@ -20,7 +20,7 @@ import {
 
 jest.setTimeout(180_000);
 
-test('the tarball holds what users need and nothing else, under 175 kB', () => {
+test('the tarball holds what users need and nothing else, under 190 kB', () => {
 	const folder = mkdtempSync(path.join(tmpdir(), 'agent-invocation-pack-'));
 	const tarball = packNode(folder);
 	rmSync(folder, { recursive: true, force: true });
@@ -28,7 +28,7 @@ test('the tarball holds what users need and nothing else, under 175 kB', () => {
 		.map((file) => file.path)
 		.filter((file) => !file.startsWith('dist/') || !/\.(js|json|svg)$/.test(file));
 	expect(outside.sort()).toEqual(['LICENSE.md', 'README.md', 'index.js', 'package.json']);
-	expect(tarball.unpackedSize).toBeLessThan(175_000);
+	expect(tarball.unpackedSize).toBeLessThan(190_000);
 });
 
 const NAMED_IN_ROW = { __rl: true, mode: 'name', value: '={{ $json.row.agent }}' };
