@@ -48,6 +48,8 @@ let host: TestHost;
 let editor: Editor;
 /** The executions, by workflow. */
 const executionIds = new Map<string, string>();
+/** What the webhooks answer. */
+const answers: Array<Promise<unknown>> = [];
 
 beforeAll(async () => {
 	const service = await startSandbox(0, {
@@ -79,6 +81,7 @@ beforeAll(async () => {
 
 afterAll(async () => {
 	await editor?.close();
+	await Promise.all(answers);
 	await host?.stop();
 	untrusted?.close();
 	for (const sandbox of sandboxes) await sandbox.close();
@@ -132,7 +135,7 @@ async function execute(id: string, { isAnswered, changesTo }: Situation): Promis
 	}
 	await n8n.activate(id);
 	// It is answered once the execution has ended.
-	void n8n.callWebhook(id);
+	answers.push(n8n.callWebhook(id));
 	await until(async () => (await n8n.executions(id)).length > 0);
 	return await n8n.newestExecutionId(id);
 }

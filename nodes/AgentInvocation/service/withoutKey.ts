@@ -20,7 +20,7 @@ export function withoutKey<T>(answer: Answer<T>, apiKey: string): Answer<T> {
 /** The same JSON without the key. */
 function replaceIn<V>(value: V, apiKey: string): V;
 function replaceIn(value: unknown, apiKey: string): unknown {
-	if (typeof value === 'string') return value.split(apiKey).join('(API key)');
+	if (typeof value === 'string') return value.replaceAll(apiKey, '(API key)');
 	if (Array.isArray(value)) return value.map((entry: unknown) => replaceIn(entry, apiKey));
 	if (!isJsonObject(value)) return value;
 	const entries = Object.entries(value).map((entry) => replaceIn(entry, apiKey));

@@ -30,10 +30,10 @@ function kept(
 	others: string[],
 	hasValue: IDisplayOptions = {},
 ): INodeProperties[] {
-	// A model is asked for every `$fromAI` that a tool has stored, so a tool keeps none that is not sent.
 	const { show } = whenSpecified(...others);
 	const property = { displayName: notice, name, default: whenEmpty };
 	return [
+		// A model is asked for every `$fromAI` that a tool has stored, so a tool keeps none that is not sent.
 		{ ...property, type: 'hidden', displayOptions: { show, ...notInTools } },
 		{
 			...property,
