@@ -81,7 +81,7 @@ async function main(): Promise<void> {
 	await n8n.start();
 	await n8n.setUpOwner();
 
-	console.log('Running the example workflow: list agents, start a run for each row, wait');
+	console.log('Running the example workflow: start a run for each row, wait, gather the outputs');
 	const execution = await n8n.endOf(await n8n.runManually(EXAMPLE, EXAMPLE_TRIGGER));
 	const results = itemsOf(execution, EXAMPLE_RESULT);
 	console.log(`\nThe workflow ended: ${execution.status}\n`);
