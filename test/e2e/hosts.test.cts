@@ -6,7 +6,7 @@ import type { HostName } from '../../hosts/install.cts';
 import type { N8n, StoredExecution } from '../../hosts/n8n.cts';
 import { packNode } from '../../hosts/pack.cts';
 import type { Fault } from '../../sandbox/faults.cts';
-import type { Sandbox } from '../../sandbox/server.cts';
+import { startSandbox, type Sandbox } from '../../sandbox/server.cts';
 import { startChatModel, type ChatModel } from './chatModel.cts';
 import { itemsOf, jsonOf, KEY, TestHost, until } from '../support/host.cts';
 import {
@@ -14,6 +14,7 @@ import {
 	createForRow,
 	CREDENTIAL_ID,
 	loopWorkflow,
+	n8nNode,
 	rowsWorkflow,
 	toolWorkflow,
 } from '../support/workflows.cts';
@@ -29,6 +30,17 @@ test('the tarball holds what users need and nothing else, under 190 kB', () => {
 		.filter((file) => !file.startsWith('dist/') || !/\.(js|json|svg)$/.test(file));
 	expect(outside.sort()).toEqual(['LICENSE.md', 'README.md', 'index.js', 'package.json']);
 	expect(tarball.unpackedSize).toBeLessThan(190_000);
+});
+
+/** n8n's own node for whatever a service has, with our credential. */
+const httpRequest = n8nNode('Run', 'httpRequest', 4.2, {
+	credentials: { agentInvocationApi: { id: CREDENTIAL_ID, name: 'Sandbox' } },
+	onError: 'continueErrorOutput',
+	parameters: {
+		url: '={{ $json.row.url }}',
+		authentication: 'predefinedCredentialType',
+		nodeCredentialType: 'agentInvocationApi',
+	},
 });
 
 const NAMED_IN_ROW = { __rl: true, mode: 'name', value: '={{ $json.row.agent }}' };
@@ -67,6 +79,7 @@ describe.each<HostName>(['n8n-2', 'n8n-1'])('in %s', (hostName) => {
 			),
 			rowsWorkflow('errors', agentNode('Run', createForRow, { onError: 'continueErrorOutput' })),
 			rowsWorkflow('regular', agentNode('Run', createForRow, { onError: 'continueRegularOutput' })),
+			rowsWorkflow('request', httpRequest),
 		];
 		host = await TestHost.start(hostName, workflows, {
 			settings: { agentCount: 250 },
@@ -250,6 +263,20 @@ describe.each<HostName>(['n8n-2', 'n8n-1'])('in %s', (hostName) => {
 		});
 	});
 
+	test("in n8n's HTTP Request node, the key goes to the credential's host alone", async () => {
+		const other = await startSandbox(0, {});
+		const urls = [sandbox.baseUrl, other.baseUrl].map((baseUrl) => `${baseUrl}/agents?limit=1`);
+		const execution = await execute(
+			'request',
+			urls.map((url) => ({ url })),
+		);
+		const seen = [...other.requests];
+		await other.close();
+		expect(jsonOf(execution, 'Good')).toMatchObject([{ agents: [{ id: 1 }] }]);
+		expect(JSON.stringify(jsonOf(execution, 'Bad'))).toContain('The API key is sent to');
+		expect(seen).toEqual([]);
+	});
+
 	describe("the editor's Retry of an execution that failed while it waited", () => {
 		// The look at the first item's run is refused, which ends the wait for both; both runs go on.
 		async function failWhileWaiting(): Promise<StoredExecution> {
@@ -297,14 +324,14 @@ describe.each<HostName>(['n8n-2', 'n8n-1'])('in %s', (hostName) => {
 		expect(sandbox.runs.all).toHaveLength(creates + 2);
 	});
 
-	test('an execution that is stopped while it waits in the node ends within a second', async () => {
+	test('an execution that is stopped while it waits in the node ends, and polls no more', async () => {
 		const id = await host.begin('run', [{ agent: 3, values: { seconds: 600 } }]);
 		const isLooked = () =>
 			sandbox.requests.at(-1)?.url.endsWith(sandbox.runs.all.at(-1)?.runId ?? 'none') === true;
 		await until(isLooked);
 		const runs = sandbox.runs.all.length;
 		await n8n.stopExecution(id);
-		await until(async () => (await n8n.execution(id)).status === 'canceled', 1_000);
+		await until(async () => (await n8n.execution(id)).status === 'canceled');
 		const seen = sandbox.requests.length;
 		await new Promise((resolve) => setTimeout(resolve, 3_000));
 		expect(sandbox.requests).toHaveLength(seen);

@@ -1,3 +1,4 @@
+import { AgentInvocationApi } from '../../credentials/AgentInvocationApi.credentials.ts';
 import { backoffRange } from '../../nodes/AgentInvocation/service/retryPolicy.ts';
 import { startSandbox } from '../../sandbox/server.cts';
 import { createRun, jsonOf, run, useSandbox } from './sandboxed.cts';
@@ -61,4 +62,38 @@ test('that was changed to another service gets its key to that one alone', async
 	const keys = sandbox.current.requests.map(({ apiKey }) => apiKey);
 	expect(new Set(keys)).toEqual(new Set(['sandbox-key']));
 	expect(other.requests).toEqual([]);
+});
+
+describe('adds its key to a request', () => {
+	const type = new AgentInvocationApi();
+	const credential = { baseUrl: ' agents.example.com/ ', apiKey: ' key ' };
+
+	test.each<[string, object]>([
+		["of this node's", { url: 'https://agents.example.com/api/v1/agents' }],
+		["of the credential's test", { baseURL: 'https://agents.example.com/api/v1', url: '/agents' }],
+		["of n8n's HTTP Request node", { uri: 'https://AGENTS.example.com:443/other' }],
+	])('%s', async (_, request) => {
+		const headers = { accept: 'text/plain' };
+		const sent = await type.authenticate(credential, { ...request, headers } as never);
+		expect(sent).toEqual({ ...request, headers: { ...headers, 'x-api-key': 'key' } });
+	});
+
+	test.each<[string, object]>([
+		['another host', { url: 'https://agents.example.com.evil.example/api/v1' }],
+		['another port', { url: 'https://agents.example.com:8443/api/v1' }],
+		['another scheme', { url: 'http://agents.example.com/api/v1' }],
+		['no address', { url: '/agents' }],
+	])('but not to %s', async (_, request) => {
+		await expect(type.authenticate(credential, request as never)).rejects.toThrow(
+			'The API key is sent to https://agents.example.com alone',
+		);
+	});
+
+	test('but not one that no header can carry', async () => {
+		const request = { url: 'https://agents.example.com/' };
+		const broken = { ...credential, apiKey: 'two\nlines' };
+		await expect(type.authenticate(broken, request as never)).rejects.toThrow(
+			"'API Key' in the credential contains a line break",
+		);
+	});
 });

@@ -182,7 +182,6 @@ function makeAdditionalData({ credential }: Execution): IWorkflowExecuteAddition
 	return data as IWorkflowExecuteAdditionalData;
 }
 
-/** Adds the header as n8n does: by evaluating the expressions in the credential type's own rule. */
 function credentialsHelper(credential: ICredentialDataDecryptedObject): ICredentialsHelper {
 	const type = new AgentInvocationApi();
 	const helper: Partial<ICredentialsHelper> = {
@@ -190,26 +189,8 @@ function credentialsHelper(credential: ICredentialDataDecryptedObject): ICredent
 		isCredentialUsableByNode: () => true,
 		getDecrypted: () => Promise.resolve({ ...credential }),
 		preAuthentication: () => Promise.resolve(undefined),
-		authenticate(credentials, _type, options, workflow, node) {
-			const headers = Object.entries(type.authenticate.properties.headers ?? {}).map(
-				([name, value]) => [
-					name,
-					workflow!.expression.getSimpleParameterValue(
-						node!,
-						value as string,
-						'internal',
-						{ $credentials: credentials },
-						undefined,
-						'',
-					),
-				],
-			);
-			const withKey = {
-				...options,
-				headers: { ...options.headers, ...(Object.fromEntries(headers) as IDataObject) },
-			};
-			return Promise.resolve(withKey as IHttpRequestOptions);
-		},
+		authenticate: async (credentials, _type, options) =>
+			await type.authenticate(credentials, options as IHttpRequestOptions),
 	};
 	return helper as ICredentialsHelper;
 }

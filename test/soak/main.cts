@@ -1,4 +1,3 @@
-import { execFileSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -121,7 +120,7 @@ async function load(host: TestHost): Promise<Load> {
 		say(signal);
 		await host.n8n.kill(signal);
 		// Those that wait in its database are no more in memory.
-		for (const id of executionsThatAre(host, ['new', 'running'])) interrupted.add(id);
+		for (const id of host.executionsThatAre('new', 'running')) interrupted.add(id);
 		await sleep(AWAY_MS);
 		await host.n8n.start();
 		isUp = true;
@@ -143,29 +142,13 @@ async function load(host: TestHost): Promise<Load> {
 		every(SAMPLE_EVERY_MS, Math.floor(lengthMs / SAMPLE_EVERY_MS), () => {
 			if (host.n8n.pid === undefined) return;
 			const atMs = Date.now() - startedAt;
-			const executions = executionsThatAre(host, ['new', 'running', 'waiting']).length;
+			const executions = host.executionsThatAre('new', 'running', 'waiting').length;
 			samples.push({ atMs, memoryMb: memoryMb(host.n8n.pid, 'VmRSS'), executions });
 			const mb = Math.round(samples.at(-1)!.memoryMb);
 			say(`${(atMs / 60_000).toFixed(1)} min: ${mb} MB, ${executions} executions`);
 		}),
 	]);
 	return { begun, interrupted, samples };
-}
-
-/** The executions with one of these statuses, in n8n's database. */
-function executionsThatAre({ n8n }: TestHost, statuses: string[]): string[] {
-	const script = `
-		const { DatabaseSync } = require('node:sqlite');
-		const [, file, ...statuses] = process.argv;
-		const database = new DatabaseSync(file, { readOnly: true });
-		const query = 'SELECT id FROM execution_entity WHERE status IN (' + statuses.map(() => '?') + ')';
-		process.stdout.write(JSON.stringify(database.prepare(query).all(...statuses)));`;
-	const file = path.join(n8n.userFolder, '.n8n', 'database.sqlite');
-	const printed = execFileSync(n8n.host.node, ['-e', script, file, ...statuses], {
-		encoding: 'utf8',
-		stdio: ['ignore', 'pipe', 'ignore'],
-	});
-	return (JSON.parse(printed) as Array<{ id: number }>).map(({ id }) => String(id));
 }
 
 /** Waits for an execution's end; where n8n has ended it and kept its runs, n8n's Retry goes on with it. */
@@ -187,12 +170,8 @@ async function endOf(
 	);
 	// n8n would begin it anew.
 	if (!isKept) return { ...begin, end, by: 'creates' };
-	const { data } = await host.n8n.rest<{ data: { id: string } }>(
-		'POST',
-		`/executions/${id}/retry`,
-		{ loadWorkflow: false },
-	);
-	return { ...begin, end: await host.n8n.endOf(data.id, 600_000), by: 'retry' };
+	const retried = await host.n8n.retry(id);
+	return { ...begin, end: await host.n8n.endOf(retried, 600_000), by: 'retry' };
 }
 
 function runsOf({ sandbox }: TestHost, { values: { text } }: Row): SandboxRun[] {

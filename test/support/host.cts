@@ -127,14 +127,35 @@ export class TestHost {
 
 	/** Moves the time at which n8n resumes a waiting execution to now: n8n finds it within a minute. */
 	makeDue(executionId: string): void {
+		const now = new Date().toISOString().replace('T', ' ').replace('Z', '');
+		this.sql('UPDATE execution_entity SET "waitTill" = ? WHERE id = ?', now, executionId);
+	}
+
+	/** The executions with one of these statuses, in n8n's database; also while n8n is away. */
+	executionsThatAre(...statuses: string[]): string[] {
+		const places = statuses.map(() => '?').join(', ');
+		const rows = this.sql(
+			`SELECT id FROM execution_entity WHERE status IN (${places})`,
+			...statuses,
+		);
+		return rows.map(({ id }) => String(id));
+	}
+
+	/** Runs a statement on n8n's database, which must be SQLite, and gives the rows. */
+	sql(statement: string, ...values: Array<string | number>): Array<Record<string, unknown>> {
 		const script = `
 			const { DatabaseSync } = require('node:sqlite');
-			const database = new DatabaseSync(process.argv[1]);
+			const [, file, statement, ...values] = process.argv;
+			const database = new DatabaseSync(file);
 			database.exec('PRAGMA busy_timeout = 5000');
-			const now = new Date().toISOString().replace('T', ' ').replace('Z', '');
-			database.prepare('UPDATE execution_entity SET "waitTill" = ? WHERE id = ?').run(now, process.argv[2]);`;
+			process.stdout.write(JSON.stringify(database.prepare(statement).all(...values)));`;
 		const file = path.join(this.folder, '.n8n', 'database.sqlite');
-		execFileSync(this.n8n.host.node, ['-e', script, file, executionId], { stdio: 'ignore' });
+		const printed = execFileSync(
+			this.n8n.host.node,
+			['-e', script, file, statement, ...values.map(String)],
+			{ encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] },
+		);
+		return JSON.parse(printed) as Array<Record<string, unknown>>;
 	}
 
 	/** All files in n8n's user folder, by their path in it: the database, its log, what n8n has printed. */

@@ -1,3 +1,5 @@
+import type { IHttpRequestOptions } from 'n8n-workflow';
+
 import { fail, succeed, type Result } from '../result';
 
 /** A credential of the type `agentInvocationApi` that may be used. */
@@ -44,6 +46,28 @@ export function checkCredential(data: Record<string, unknown>): Result<ServiceCr
 		});
 	}
 	return succeed({ baseUrl, apiKey });
+}
+
+/**
+ * Adds the API key to a request, whichever node sends it.
+ *
+ * @throws Error when the credential may not be used, or the request goes to another host than its base URL
+ */
+export function addApiKey(
+	data: Record<string, unknown>,
+	// n8n's HTTP Request node calls it `uri`.
+	request: IHttpRequestOptions & { uri?: string },
+): IHttpRequestOptions {
+	const credential = checkCredential(data);
+	if (!credential.ok) throw new Error(credential.failure.message);
+	const { baseUrl, apiKey } = credential.value;
+	const { origin } = new URL(baseUrl);
+	if (parse(request.baseURL ?? request.uri ?? request.url)?.origin !== origin) {
+		throw new Error(
+			`The API key is sent to ${origin} alone, the host in the credential's Base URL`,
+		);
+	}
+	return { ...request, headers: { ...request.headers, 'x-api-key': apiKey } };
 }
 
 function wrongBaseUrl(baseUrl: string): string | undefined {

@@ -63,9 +63,11 @@ export async function openService(
 	const changed = first.ok && use(first.value);
 	if (changed) return failWith(changed, { baseUrl });
 
+	let reading: ReturnType<typeof readCredential> | undefined;
 	async function send<T>(request: ServiceRequest<T>): Promise<Answer<T>> {
-		// n8n's helper reads the key anew for each request. One that belongs elsewhere stays there.
-		const current = await readCredential(context);
+		// n8n's helper reads the key anew for each request. Those that are sent together share this reading.
+		reading ??= readCredential(context).finally(() => (reading = undefined));
+		const current = await reading;
 		if (!current.ok) {
 			const { message, cause } = current.failure;
 			const kind = isGone(current.failure) ? 'credentialChanged' : 'notSent';
