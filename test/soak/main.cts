@@ -61,7 +61,8 @@ interface Load {
  * How an execution came to its end.
  *
  * - `itself`: as if n8n had run all the time.
- * - `retry`: n8n was ended while it was in memory, or resumed it too early; n8n's Retry ended it.
+ * - `retry`: n8n was ended while it was in memory, or resumed it too early, or took it for crashed at its
+ *   start; n8n's Retry ended it.
  * - `n8n`: the same, and n8n had kept nothing of it, as its workflow is set.
  * - `creates`: the same, though its workflow is set to keep more: its creates were still under way.
  */
@@ -160,7 +161,8 @@ async function endOf(
 ): Promise<Ended> {
 	const end = await host.n8n.endOf(id, 600_000);
 	const isEndedByN8n =
-		(wasInterrupted && ['crashed', 'canceled'].includes(end.status)) ||
+		end.status === 'crashed' ||
+		(wasInterrupted && end.status === 'canceled') ||
 		end.data.resultData.error?.message === RESUMED_TOO_EARLY;
 	if (!isEndedByN8n) return { ...begin, end, by: 'itself' };
 	if (!kinds[begin.workflow]!.keeps) return { ...begin, end, by: 'n8n' };
@@ -256,7 +258,7 @@ function makeReport(
 		'',
 		'A lost create is one whose answer did not come: the service may have started the run or not, the item fails and says so, and no run is started in its place. It ends an execution that does not continue on errors.',
 		'',
-		`What n8n keeps of an execution that waits decides what becomes of it when n8n is ended. The wait, stored: it goes on by itself once n8n is there again. Its runs, since the workflow saves its execution progress: n8n shows it as crashed, and n8n's Retry goes on with the runs that it has started. Nothing, for waits in memory: it ends with n8n, and its runs go on at the service. An execution that n8n keeps more of can still be met while it does not wait: in a poll, and n8n's Retry goes on from the wait, or in its creates, of which n8n has kept nothing; it is then not retried, since that would begin it anew. n8n also ends an execution that it resumes before its own start is over (with '${RESUMED_TOO_EARLY}', whatever node waits in it), and its Retry goes on from the wait. 'Succeeded' includes those that were retried.`,
+		`What n8n keeps of an execution that waits decides what becomes of it when n8n is ended. The wait, stored: it goes on by itself once n8n is there again. Its runs, since the workflow saves its execution progress: n8n shows it as crashed, and n8n's Retry goes on with the runs that it has started. Nothing, for waits in memory: it ends with n8n, and its runs go on at the service. An execution that n8n keeps more of can still be met while it does not wait: in a poll, and n8n's Retry goes on from the wait, or in its creates, of which n8n has kept nothing; it is then not retried, since that would begin it anew. n8n also ends an execution that it resumes before its own start is over (with '${RESUMED_TOO_EARLY}', whatever node waits in it), or takes it for crashed, and its Retry goes on from the wait. 'Succeeded' includes those that were retried.`,
 		'',
 		"| Workflow | n8n keeps | Executions | Succeeded | By n8n's Retry | Ended with n8n | Ended in its creates | Items | With a lost create |",
 		'| --- | --- | --- | --- | --- | --- | --- | --- | --- |',
