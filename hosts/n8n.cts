@@ -48,6 +48,13 @@ export interface ListedExecution {
 	waitTill?: string | null;
 }
 
+/** A worker of an n8n in queue mode. */
+export interface Worker {
+	pid: number | undefined;
+	/** Ends it; resolves when it is gone. */
+	kill(signal: Signal): Promise<void>;
+}
+
 /** The owner that `setUpOwner` makes. For n8n instances on loopback that are thrown away. */
 export const owner = {
 	email: 'owner@agent-invocation.example',
@@ -124,10 +131,9 @@ export class N8n {
 	/**
 	 * Starts a worker of this n8n, which must run in queue mode.
 	 *
-	 * @returns what ends the worker
 	 * @throws HostUnavailable when it does not come up, with its last words
 	 */
-	async startWorker(concurrency: number): Promise<(signal: Signal) => Promise<void>> {
+	async startWorker(concurrency: number): Promise<Worker> {
 		const ports = {
 			N8N_RUNNERS_BROKER_PORT: String(await freePort(0)),
 			// Where metrics are on, a worker serves them.
@@ -136,7 +142,7 @@ export class N8n {
 		};
 		const args = ['worker', `--concurrency=${concurrency}`];
 		const worker = await this.launch(args, 'n8n worker is now ready', ports);
-		return async (signal) => await end(worker, signal);
+		return { pid: worker.pid, kill: async (signal) => await end(worker, signal) };
 	}
 
 	/** The process of n8n; undefined when it does not run. */

@@ -1,8 +1,9 @@
 import type { INode } from 'n8n-workflow';
 
 import type { WorkflowFile } from '../../hosts/n8n.cts';
-import { KEY, TestHost, until } from '../support/host.cts';
+import { KEY, TestHost } from '../support/host.cts';
 import { agentNode, CREDENTIAL_ID, manualWorkflow } from '../support/workflows.cts';
+import { until } from '../support/until.cts';
 import { Editor } from './editor.cts';
 import { nodeWorkflow, NODE, REPORT } from './workflows.cts';
 

@@ -6,8 +6,9 @@ import type { INode } from 'n8n-workflow';
 import type { WorkflowFile } from '../../hosts/n8n.cts';
 import { projectRoot } from '../../hosts/pack.cts';
 import { startSandbox, type Sandbox } from '../../sandbox/server.cts';
-import { TestHost, until } from '../support/host.cts';
+import { TestHost } from '../support/host.cts';
 import { agentNode, toolWorkflow } from '../support/workflows.cts';
+import { until } from '../support/until.cts';
 import { Editor } from './editor.cts';
 import { nodeWorkflow, NODE, REPORT } from './workflows.cts';
 

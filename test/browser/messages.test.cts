@@ -6,8 +6,9 @@ import { generate } from 'selfsigned';
 
 import type { WorkflowFile } from '../../hosts/n8n.cts';
 import { startSandbox, type Sandbox } from '../../sandbox/server.cts';
-import { TestHost, until } from '../support/host.cts';
+import { TestHost } from '../support/host.cts';
 import { agentNode, n8nNode, type NodeFile } from '../support/workflows.cts';
+import { until } from '../support/until.cts';
 import { Editor } from './editor.cts';
 import {
 	credentialsFor,

@@ -1,4 +1,5 @@
-import { TestHost, until } from '../support/host.cts';
+import { TestHost } from '../support/host.cts';
+import { until } from '../support/until.cts';
 import { Editor } from './editor.cts';
 import { nodeWorkflow, NEXT, NODE } from './workflows.cts';
 

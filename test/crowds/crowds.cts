@@ -20,7 +20,7 @@ export interface Crowd {
 	workflow: WorkflowFile;
 	executions: number;
 	/** Of one of the executions, by its index. */
-	rowsOf(execution: number): Row[];
+	rowsOf: (execution: number) => Row[];
 	/** Whether each row starts a run. */
 	startsRuns: boolean;
 	/** Whether n8n is ended while all executions are parked, until the last of them is overdue. */
@@ -29,11 +29,17 @@ export interface Crowd {
 	requestsASecond?: number;
 }
 
-const stored = agentNode('Run', { ...createForRow, options: { whereToWait: 'stored' } });
+/** How long a parked wait is, in s: longer than it takes to begin all of a crowd. */
+const WAIT_S = 180;
 
-/** n8n's own, for comparison: its wait is as long as the shortest that is stored. */
+const stored = agentNode('Run', {
+	...createForRow,
+	options: { whereToWait: 'stored', pollInterval: WAIT_S },
+});
+
+/** n8n's own, for comparison. */
 const waitNode = n8nNode('Run', 'wait', 1.1, {
-	parameters: { resume: 'timeInterval', amount: 65, unit: 'seconds' },
+	parameters: { resume: 'timeInterval', amount: WAIT_S, unit: 'seconds' },
 });
 
 function rows(count: number, seconds: (item: number) => number) {

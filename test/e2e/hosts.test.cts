@@ -8,7 +8,7 @@ import { packNode } from '../../hosts/pack.cts';
 import type { Fault } from '../../sandbox/faults.cts';
 import { startSandbox, type Sandbox } from '../../sandbox/server.cts';
 import { startChatModel, type ChatModel } from './chatModel.cts';
-import { itemsOf, jsonOf, KEY, TestHost, until } from '../support/host.cts';
+import { itemsOf, jsonOf, KEY, TestHost } from '../support/host.cts';
 import {
 	agentNode,
 	createForRow,
@@ -18,6 +18,7 @@ import {
 	rowsWorkflow,
 	toolWorkflow,
 } from '../support/workflows.cts';
+import { until } from '../support/until.cts';
 
 jest.setTimeout(180_000);
 

@@ -1,5 +1,5 @@
 import type { WorkflowFile } from '../../hosts/n8n.cts';
-import { jsonOf, TestHost, until } from '../support/host.cts';
+import { jsonOf, TestHost } from '../support/host.cts';
 import {
 	agentNode,
 	createForRow,
@@ -7,6 +7,7 @@ import {
 	rowsWorkflow,
 	webhookWorkflow,
 } from '../support/workflows.cts';
+import { until } from '../support/until.cts';
 
 // Where a wait may not be stored it stays in memory, ends right, and a hint says why; where it may, it is
 // stored. All of them wait at the same time, since each takes more than a minute.

@@ -1,7 +1,8 @@
 import type { HostName } from '../../hosts/install.cts';
 import type { Signal } from '../../hosts/processes.cts';
-import { jsonOf, TestHost, until } from '../support/host.cts';
+import { jsonOf, TestHost } from '../support/host.cts';
 import { agentNode, createForRow, n8nNode, rowsWorkflow } from '../support/workflows.cts';
+import { until } from '../support/until.cts';
 
 // What the package exists for: n8n is ended while executions wait, is away until all of them are overdue,
 // and is started again. n8n's own Wait node waits beside ours.

@@ -5,9 +5,10 @@ import { freePort, type WorkflowFile } from '../../hosts/n8n.cts';
 import type { Signal } from '../../hosts/processes.cts';
 import type { SandboxAgent } from '../../sandbox/agents.cts';
 import type { Fault } from '../../sandbox/faults.cts';
-import { postgresIn, removeSchema } from '../queue/services.cts';
-import { TestHost, until } from '../support/host.cts';
+import { postgresIn, removeSchema } from '../support/services.cts';
+import { TestHost } from '../support/host.cts';
 import { agentNode, n8nNode, webhookWorkflow } from '../support/workflows.cts';
+import { until } from '../support/until.cts';
 import { cases, type Case } from './moments.cts';
 
 /** An n8n that is ended, and how. */

@@ -6,7 +6,9 @@ module.exports = {
 	...all,
 	...unit,
 	rootDir: `${__dirname}/../..`,
-	// The others read files or measure memory, and no mutant of the code changes what they see.
-	testPathIgnorePatterns: ['/(imports|keySearch|links|memory|messages)\\.test\\.cts$'],
+	// They read files, measure memory, or try whole loads for long.
+	testPathIgnorePatterns: [
+		'/(fuzz|imports|keySearch|links|load|memory|messages|sharedKey)\\.test\\.cts$',
+	],
 	testSequencer: './test/mutation/quickFirst.cjs',
 };

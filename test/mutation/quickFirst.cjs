@@ -1,7 +1,7 @@
 const { default: Sequencer } = require('@jest/test-sequencer');
 
-/** Tests of whole loads, which take seconds; most mutants have fallen before it is their turn. */
-const slow = /\/(fuzz|load|parking|sharedKey)\.test\.cts$/;
+/** Tests that take seconds; most mutants have fallen before it is their turn. */
+const slow = /\/(pace|parking|rateLimiter)\.test\.cts$/;
 
 module.exports = class QuickFirst extends Sequencer {
 	sort(tests) {

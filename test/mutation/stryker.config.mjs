@@ -14,8 +14,8 @@ export default {
 	],
 	ignorePatterns: ['dist', 'docs', 'screenshots'],
 	// A mutant without an end has all of the tests' own time, and this.
-	timeoutFactor: 1.25,
-	timeoutMS: 10_000,
+	timeoutFactor: 1.2,
+	timeoutMS: 5_000,
 	concurrency: 2,
 	incremental: true,
 	incrementalFile: 'test/mutation/results.json',

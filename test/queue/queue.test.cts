@@ -1,6 +1,8 @@
-import { jsonOf, TestHost, until } from '../support/host.cts';
+import type { Worker } from '../../hosts/n8n.cts';
+import { jsonOf, TestHost } from '../support/host.cts';
 import { agentNode, createForRow, rowsWorkflow } from '../support/workflows.cts';
-import { missingServices, queueMode, removeSchema } from './services.cts';
+import { missingServices, queueMode, removeSchema } from '../support/services.cts';
+import { until } from '../support/until.cts';
 
 jest.setTimeout(600_000);
 
@@ -16,7 +18,7 @@ if (missing.length > 0) process.stderr.write(`Queue mode is not tested. ${missin
 const testQueue = missing.length > 0 ? test.skip : test;
 
 let host: TestHost;
-const workers: Array<Awaited<ReturnType<TestHost['n8n']['startWorker']>>> = [];
+const workers: Worker[] = [];
 beforeAll(async () => {
 	if (missing.length > 0) return;
 	const workflows = [
@@ -29,7 +31,7 @@ beforeAll(async () => {
 }, 900_000);
 
 afterAll(async () => {
-	for (const end of workers) await end('SIGTERM');
+	for (const worker of workers) await worker.kill('SIGTERM');
 	await host?.stop();
 	if (host) removeSchema(host.n8n.host);
 });
@@ -59,7 +61,7 @@ testQueue(
 		for (const id of parked.keys()) await host.untilParked(id);
 		await until(() => [...inNode.values()].every((text) => runsOf(text).length > 0));
 
-		await workers[0]!('SIGKILL');
+		await workers[0]!.kill('SIGKILL');
 		await host.n8n.kill('SIGTERM');
 		await host.n8n.start();
 		workers[0] = await host.n8n.startWorker(CONCURRENCY);
@@ -93,7 +95,7 @@ testQueue(
 );
 
 testQueue('one worker and two: how many executions they carry', async () => {
-	for (const end of workers.splice(0)) await end('SIGTERM');
+	for (const worker of workers.splice(0)) await worker.kill('SIGTERM');
 	for (const count of [1, 2]) {
 		workers.push(await host.n8n.startWorker(FEW));
 		const began = Date.now();

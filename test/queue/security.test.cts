@@ -1,3 +1,4 @@
+import type { Worker } from '../../hosts/n8n.cts';
 import { useKey, type UsedKey } from '../support/keyScenario.cts';
 import { DECOY, placesOf, SECRET } from '../support/keySearch.cts';
 import {
@@ -7,7 +8,7 @@ import {
 	readTables,
 	RedisWatch,
 	removeSchema,
-} from './services.cts';
+} from '../support/services.cts';
 
 jest.setTimeout(600_000);
 
@@ -17,25 +18,25 @@ const testQueue = missing.length > 0 ? test.skip : test;
 
 let used: UsedKey;
 let redis: RedisWatch;
-let endWorker: Awaited<ReturnType<UsedKey['host']['n8n']['startWorker']>> | undefined;
+let worker: Worker | undefined;
 const places: Record<string, Buffer | string> = {};
 
 beforeAll(async () => {
 	if (missing.length > 0) return;
 	used = await useKey({ environment: queueMode }, async ({ n8n }) => {
 		redis = await RedisWatch.begin();
-		endWorker = await n8n.startWorker(5);
+		worker = await n8n.startWorker(5);
 	});
 	const { host } = used.host.n8n;
 	places['what was sent to Redis'] = redis.commands;
 	places['what stands in Redis'] = readRedis(host);
-	await endWorker?.('SIGTERM');
+	await worker?.kill('SIGTERM');
 	await used.host.n8n.kill('SIGTERM');
 	Object.assign(places, used.places, readTables(host), used.host.files());
 }, 900_000);
 
 afterAll(async () => {
-	await endWorker?.('SIGKILL');
+	await worker?.kill('SIGKILL');
 	redis?.end();
 	await used?.chatModel.close();
 	await used?.host.stop();

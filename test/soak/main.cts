@@ -3,32 +3,49 @@ import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 
-import type { StoredExecution } from '../../hosts/n8n.cts';
+import type { StoredExecution, Worker } from '../../hosts/n8n.cts';
 import { dateAndMachine, memoryMb, type Signal } from '../../hosts/processes.cts';
 import type { SandboxRun } from '../../sandbox/runs.cts';
 import { itemsOf, jsonOf, TestHost } from '../support/host.cts';
-import { kinds, makeExecutions, makeFaults, type Begin, type Row } from './workload.cts';
+import { queueMode, removeSchema } from '../support/services.cts';
+import {
+	kinds,
+	makeExecutions,
+	makeFaults,
+	workflowsFor,
+	type Begin,
+	type Row,
+} from './workload.cts';
 
 const FULL_MINUTES = 30;
 const { values } = parseArgs({
 	options: {
 		minutes: { type: 'string', default: String(FULL_MINUTES) },
 		seed: { type: 'string', default: '1' },
+		keys: { type: 'string', default: '1' },
+		queue: { type: 'boolean', default: false },
 	},
 });
 const minutes = Number(values.minutes);
 const seed = Number(values.seed);
+const { queue } = values;
+/** Each with a credential, which has the key for its ID. */
+const keys = Array.from({ length: Number(values.keys) }, (_, index) => `key${index + 1}`);
 
 /** How often an execution is begun and a fault is laid, in ms. */
 const EXECUTION_EVERY_MS = 2_000;
 const FAULT_EVERY_MS = 2_000;
 const SAMPLE_EVERY_MS = 5_000;
-/** Requests a second that the service carries; all executions have one key. */
+/** Requests a second that the service carries for a key. */
 const RATE_LIMIT = 10;
 /** How much more memory n8n may have in the last third than in the one before. */
 const FLAT = 1.1;
 
-/** How often n8n is ended, and for how long it is away, in ms. */
+/** In queue mode: the workers beside n8n's main process, and how many executions each has at a time. */
+const WORKERS = 2;
+const WORKER_CONCURRENCY = 30;
+
+/** How often n8n is ended, in queue mode with one of its workers, and for how long it is away, in ms. */
 const RESTART_EVERY_MS = 180_000;
 const AWAY_MS = 20_000;
 /** For a minute after its start, n8n shows what it has resumed as crashed. So long it is left alone, in ms. */
@@ -71,11 +88,23 @@ type EndedBy = 'itself' | 'retry' | 'n8n' | 'creates';
 type Ended = Begin & { end: StoredExecution; by: EndedBy };
 
 async function main(): Promise<boolean> {
-	const workflows = Object.values(kinds).map(({ workflow }) => workflow);
-	const host = await TestHost.start('n8n-2', workflows);
+	const host = await TestHost.start('n8n-2', workflowsFor(keys), {
+		keys,
+		...(queue && { environment: queueMode }),
+	});
 	host.sandbox.settings.rateLimit.requests = RATE_LIMIT;
+	const workers: Worker[] = [];
+	const startWorker = async () => await host.n8n.startWorker(WORKER_CONCURRENCY);
 	try {
-		const { begun, interrupted, samples } = await load(host);
+		while (queue && workers.length < WORKERS) workers.push(await startWorker());
+		const rowsBefore = host.rowCounts();
+		const { begun, interrupted, samples } = await load(host, workers, async (signal, n) => {
+			await Promise.all([host.n8n.kill(signal), workers[n % WORKERS]?.kill(signal)]);
+			return async () => {
+				await host.n8n.start();
+				if (queue) workers[n % WORKERS] = await startWorker();
+			};
+		});
 		host.sandbox.faults.clear();
 		const breaches: string[] = [];
 		const ends: Ended[] = [];
@@ -92,17 +121,30 @@ async function main(): Promise<boolean> {
 			breaches.push(`Memory grew to ${growth.toFixed(2)} times what it was`);
 		}
 
-		const report = makeReport(host, ends, samples, growth, breaches);
-		if (minutes === FULL_MINUTES) writeFileSync(path.join(__dirname, 'REPORT.md'), report);
+		const grown = Object.entries(host.rowCounts())
+			.map(([table, count]) => ({ table, more: count - (rowsBefore[table] ?? 0) }))
+			.filter(({ more }) => more > 0);
+		const report = makeReport(host, { ends, samples, growth, grown, breaches });
+		if (minutes >= FULL_MINUTES) writeFileSync(path.join(__dirname, 'REPORT.md'), report);
 		process.stdout.write(report);
 		return breaches.length === 0;
 	} finally {
+		for (const worker of workers) await worker.kill('SIGTERM');
 		await host.stop();
+		if (queue) removeSchema(host.n8n.host);
 	}
 }
 
-/** Begins executions, lays faults and restarts n8n until the time is over. */
-async function load(host: TestHost): Promise<Load> {
+/**
+ * Begins executions, lays faults and restarts n8n until the time is over.
+ *
+ * @param endHost ends n8n for the nth time, and gives what starts it again
+ */
+async function load(
+	host: TestHost,
+	workers: Worker[],
+	endHost: (signal: Signal, n: number) => Promise<() => Promise<void>>,
+): Promise<Load> {
 	const begun = new Map<string, Begin>();
 	const interrupted = new Set<string>();
 	const samples: Sample[] = [];
@@ -115,19 +157,19 @@ async function load(host: TestHost): Promise<Load> {
 	};
 	let isUp = true;
 	let beginning: Promise<unknown> = Promise.resolve();
-	const restart = async (signal: Signal) => {
+	const restart = async (signal: Signal, n: number) => {
 		isUp = false;
 		await beginning;
 		say(signal);
-		await host.n8n.kill(signal);
+		const start = await endHost(signal, n);
 		// Those that wait in its database are no more in memory.
 		for (const id of host.executionsThatAre('new', 'running')) interrupted.add(id);
 		await sleep(AWAY_MS);
-		await host.n8n.start();
+		await start();
 		isUp = true;
 		await sleep(AFTER_START_MS);
 	};
-	const executions = makeExecutions(Math.floor(lengthMs / EXECUTION_EVERY_MS), seed);
+	const executions = makeExecutions(Math.floor(lengthMs / EXECUTION_EVERY_MS), seed, keys);
 	const faults = makeFaults(Math.floor(lengthMs / FAULT_EVERY_MS), seed);
 	await Promise.all([
 		every(EXECUTION_EVERY_MS, executions.length, async (n) => {
@@ -138,13 +180,15 @@ async function load(host: TestHost): Promise<Load> {
 		}),
 		every(FAULT_EVERY_MS, faults.length, (n) => isUp && host.sandbox.faults.add(faults[n]!)),
 		every(RESTART_EVERY_MS, restarts + 1, async (n) => {
-			if (n > 0) await restart(n % 2 === 1 ? 'SIGTERM' : 'SIGKILL');
+			if (n > 0) await restart(n % 2 === 1 ? 'SIGTERM' : 'SIGKILL', n);
 		}),
 		every(SAMPLE_EVERY_MS, Math.floor(lengthMs / SAMPLE_EVERY_MS), () => {
-			if (host.n8n.pid === undefined) return;
+			if (!isUp) return;
 			const atMs = Date.now() - startedAt;
 			const executions = host.executionsThatAre('new', 'running', 'waiting').length;
-			samples.push({ atMs, memoryMb: memoryMb(host.n8n.pid, 'VmRSS'), executions });
+			const processes = [host.n8n.pid, ...workers.map(({ pid }) => pid)];
+			const memory = processes.reduce<number>((sum, pid) => sum + memoryMb(pid, 'VmRSS'), 0);
+			samples.push({ atMs, memoryMb: memory, executions });
 			const mb = Math.round(samples.at(-1)!.memoryMb);
 			say(`${(atMs / 60_000).toFixed(1)} min: ${mb} MB, ${executions} executions`);
 		}),
@@ -165,7 +209,7 @@ async function endOf(
 		(wasInterrupted && end.status === 'canceled') ||
 		end.data.resultData.error?.message === RESUMED_TOO_EARLY;
 	if (!isEndedByN8n) return { ...begin, end, by: 'itself' };
-	if (!kinds[begin.workflow]!.keeps) return { ...begin, end, by: 'n8n' };
+	if (!kinds[begin.kind]!.keeps) return { ...begin, end, by: 'n8n' };
 	const stored = JSON.stringify(end.data);
 	const isKept = begin.rows.some((row) =>
 		runsOf(host, row).some(({ runId }) => stored.includes(runId)),
@@ -181,7 +225,7 @@ function runsOf({ sandbox }: TestHost, { values: { text } }: Row): SandboxRun[] 
 }
 
 /** What does not hold of an execution that has ended. */
-function breachesOf(host: TestHost, { workflow, rows, end, by }: Ended): string[] {
+function breachesOf(host: TestHost, { kind, workflow, rows, end, by }: Ended): string[] {
 	const breaches: string[] = [];
 	const breach = (what: string) => breaches.push(`${workflow}, execution ${end.id}: ${what}`);
 	for (const row of rows) {
@@ -191,7 +235,7 @@ function breachesOf(host: TestHost, { workflow, rows, end, by }: Ended): string[
 	// n8n has kept nothing of it that could be right or wrong.
 	if (by === 'n8n' || by === 'creates') return breaches;
 
-	const { continues } = kinds[workflow]!;
+	const { continues } = kinds[kind]!;
 	const stored = JSON.stringify(end.data);
 	const isLost = createMayBeLost.test(stored);
 	if (end.status !== 'success' && (continues || !isLost)) {
@@ -221,15 +265,25 @@ function breachesOf(host: TestHost, { workflow, rows, end, by }: Ended): string[
 
 function makeReport(
 	{ sandbox }: TestHost,
-	ends: Ended[],
-	samples: Sample[],
-	growth: number,
-	breaches: string[],
+	{
+		ends,
+		samples,
+		growth,
+		grown,
+		breaches,
+	}: {
+		ends: Ended[];
+		samples: Sample[];
+		growth: number;
+		/** Tables of n8n's database, and how many rows they have more. */
+		grown: Array<{ table: string; more: number }>;
+		breaches: string[];
+	},
 ): string {
 	const counts = samples.map(({ executions }) => executions).sort((a, b) => a - b);
 	const atATime = counts[counts.length >> 1];
 	const byKind = Object.entries(kinds).map(([kind, { keeps }]) => {
-		const all = ends.filter(({ workflow }) => workflow === kind);
+		const all = ends.filter((ended) => ended.kind === kind);
 		const count = (isCounted: (ended: Ended) => boolean) => all.filter(isCounted).length;
 		const cells = [
 			kind,
@@ -254,7 +308,7 @@ function makeReport(
 	return [
 		'# Soak',
 		'',
-		`\`npm run soak -- --minutes ${minutes} --seed ${seed}\` on ${dateAndMachine()}. n8n 2 in one process against the sandbox: an execution begun every ${EXECUTION_EVERY_MS / 1_000} s and a random fault laid every ${FAULT_EVERY_MS / 1_000} s, of which each meets one to three requests. All executions have one key, whose requests are limited to ${RATE_LIMIT} a second, and ${atATime} of them were at work at a time, in the median. Every ${RESTART_EVERY_MS / 60_000} minutes, ${restarts} times in all, n8n is ended, with SIGTERM (after which it has 20 s) and SIGKILL by turns, and started again ${AWAY_MS / 1_000} s after it has gone.`,
+		`\`npm run soak -- ${process.argv.slice(2).join(' ')}\` on ${dateAndMachine()}. n8n 2 ${queue ? `in queue mode, with ${WORKERS} workers, PostgreSQL and Redis,` : 'in one process, with SQLite,'} against the sandbox: an execution begun every ${EXECUTION_EVERY_MS / 1_000} s and a random fault laid every ${FAULT_EVERY_MS / 1_000} s, of which each meets one to three requests. ${keys.length === 1 ? 'All executions have one key, whose requests are' : `The executions have ${keys.length} keys by turns, and the requests of each key are`} limited to ${RATE_LIMIT} a second; ${atATime} executions were at work at a time, in the median. Every ${RESTART_EVERY_MS / 60_000} minutes, ${restarts} times in all, n8n is ended${queue ? ', and one of its workers with it' : ''}, with SIGTERM (after which it has 20 s) and SIGKILL by turns, and started again ${AWAY_MS / 1_000} s after it has gone.`,
 		'',
 		'A lost create is one whose answer did not come: the service may have started the run or not, the item fails and says so, and no run is started in its place. It ends an execution that does not continue on errors.',
 		'',
@@ -266,13 +320,15 @@ function makeReport(
 		'',
 		`${sandbox.runs.all.length} runs, ${sandbox.requests.length} requests, of which ${sandbox.requests.filter(({ status }) => status === 429).length} were refused (429), those by faults among them. None of the runs was started twice. All executions but those that ended with n8n or in their creates have each of their runs in their data, with the right output on the right item, or tell of a lost create${breaches.length ? ' — but for what is listed below' : ''}.`,
 		'',
-		"n8n's memory (VmRSS) while it ran, in MB:",
+		`n8n's memory (VmRSS${queue ? ', of all three processes' : ''}) while it ran, in MB:`,
 		'',
 		'| Minutes | Least | Median | Most |',
 		'| --- | --- | --- | --- |',
 		...memory,
 		'',
 		`The median of the last third is ${growth.toFixed(2)} times that of the one before.`,
+		'',
+		`Tables of n8n's database that have more rows than before: ${grown.map(({ table, more }) => `${table} (${more})`).join(', ')}.`,
 		'',
 		...breaches.map((breach) => `- ${breach}`),
 	]

@@ -19,12 +19,14 @@ export interface Row {
 
 /** An execution that is to be begun. */
 export interface Begin {
+	kind: string;
+	/** The workflow's ID. */
 	workflow: string;
 	rows: Row[];
 }
 
 interface Kind {
-	workflow: WorkflowFile;
+	make: (id: string) => WorkflowFile;
 	/** The longest run, in s. */
 	longest: number;
 	/** Whether failed items go to the error output; else the first one ends the execution. */
@@ -44,33 +46,52 @@ function savingProgress(workflow: WorkflowFile): WorkflowFile {
 	return { ...workflow, settings: { ...workflow.settings, saveExecutionProgress: true } };
 }
 
-/** Workflows of every way in which the node is used. */
+/** Every way in which the node is used. */
 export const kinds: Record<string, Kind> = {
-	waits: { workflow: rowsWorkflow('waits', run({}, continuing)), longest: 8, continues: true },
+	waits: { make: (id) => rowsWorkflow(id, run({}, continuing)), longest: 8, continues: true },
 	saves: {
-		workflow: savingProgress(rowsWorkflow('saves', run({}, continuing))),
+		make: (id) => savingProgress(rowsWorkflow(id, run({}, continuing))),
 		longest: 40,
 		continues: true,
 		keeps: 'progress',
 	},
 	parks: {
-		workflow: rowsWorkflow('parks', run({ whereToWait: 'stored' }, continuing)),
+		make: (id) => rowsWorkflow(id, run({ whereToWait: 'stored' }, continuing)),
 		longest: 150,
 		continues: true,
 		keeps: 'wait',
 	},
 	retries: {
-		workflow: rowsWorkflow('retries', run({}, { retryOnFail: true, waitBetweenTries: 500 })),
+		make: (id) => rowsWorkflow(id, run({}, { retryOnFail: true, waitBetweenTries: 500 })),
 		longest: 4,
 	},
-	loops: { workflow: loopWorkflow('loops', run()), longest: 2 },
-	collects: { workflow: collectWorkflow('collects'), longest: 6 },
+	loops: { make: (id) => loopWorkflow(id, run()), longest: 2 },
+	collects: { make: (id) => collectWorkflow(id), longest: 6 },
 };
 
-/** As many executions as asked for, the same for the same seed. */
-export function makeExecutions(count: number, seed: number): Begin[] {
-	const execution = fc.constantFrom(...Object.keys(kinds)).chain((workflow) => {
-		const { longest, continues } = kinds[workflow]!;
+/** A workflow of each kind for each credential. */
+export function workflowsFor(credentialIds: string[]): WorkflowFile[] {
+	return credentialIds.flatMap((credentialId) =>
+		Object.entries(kinds).map(([kind, { make }]) => {
+			const workflow = make(idOf(kind, credentialId));
+			for (const { credentials } of workflow.nodes) {
+				if (credentials?.agentInvocationApi) {
+					credentials.agentInvocationApi = { id: credentialId, name: credentialId };
+				}
+			}
+			return workflow;
+		}),
+	);
+}
+
+function idOf(kind: string, credentialId: string): string {
+	return `${kind}-${credentialId}`;
+}
+
+/** As many executions as asked for, with each credential in turn, the same for the same seed. */
+export function makeExecutions(count: number, seed: number, credentialIds: string[]): Begin[] {
+	const execution = fc.constantFrom(...Object.keys(kinds)).chain((kind) => {
+		const { longest, continues } = kinds[kind]!;
 		const row = fc.record({
 			seconds: fc.integer({ min: 1, max: longest * 10 }).map((tenths) => tenths / 10),
 			status: continues
@@ -78,10 +99,11 @@ export function makeExecutions(count: number, seed: number): Begin[] {
 				: fc.constant('succeeded'),
 		});
 		const rows = fc.array(row, { minLength: 1, maxLength: 5 });
-		return rows.map((all) => ({ workflow, rows: all }));
+		return rows.map((all) => ({ kind, rows: all }));
 	});
-	return fc.sample(execution, { numRuns: count, seed }).map(({ workflow, rows }, n) => ({
-		workflow,
+	return fc.sample(execution, { numRuns: count, seed }).map(({ kind, rows }, n) => ({
+		kind,
+		workflow: idOf(kind, credentialIds[n % credentialIds.length]!),
 		rows: rows.map((values, item) => ({
 			agent: 3,
 			values: { ...values, text: `execution ${n}, item ${item}` },

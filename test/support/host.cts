@@ -16,6 +16,8 @@ import { installNode, packNode } from '../../hosts/pack.cts';
 import { startSandbox, type Sandbox } from '../../sandbox/server.cts';
 import type { Settings } from '../../sandbox/settings.cts';
 import { placesOf } from './keySearch.cts';
+import { queryPostgres } from './services.cts';
+import { until } from './until.cts';
 import { CREDENTIAL_ID } from './workflows.cts';
 
 /** The key that every test host's credential has. */
@@ -43,6 +45,8 @@ export class TestHost {
 		readonly n8n: N8n,
 		readonly sandbox: Sandbox,
 		private readonly folder: string,
+		/** Where n8n stores in PostgreSQL; undefined for SQLite. */
+		private readonly schema: string | undefined,
 	) {}
 
 	/** Starts n8n with the workflows active. The installation may take minutes. */
@@ -77,7 +81,7 @@ export class TestHost {
 			name: id,
 			data: { baseUrl, apiKey },
 		}));
-		const testHost = new TestHost(n8n, sandbox, folder);
+		const testHost = new TestHost(n8n, sandbox, folder, environment?.DB_POSTGRESDB_SCHEMA);
 		try {
 			await n8n.importCredentials([...own, ...credentials]);
 			await n8n.importWorkflows(workflows);
@@ -106,8 +110,13 @@ export class TestHost {
 
 	/** Calls a workflow's webhook with rows. Gives the execution's ID. */
 	async begin(workflowId: string, rows: unknown[]): Promise<string> {
+		const newest = async () => (await this.n8n.executions(workflowId))[0]?.id;
+		const before = await newest();
 		await this.n8n.callWebhook(workflowId, { rows });
-		return await this.n8n.newestExecutionId(workflowId);
+		// On a busy machine n8n answers before it has stored the execution.
+		let id: string | undefined;
+		await until(async () => (id = await newest()) !== before);
+		return id!;
 	}
 
 	/** Waits until n8n has stored an execution as waiting. */
@@ -141,8 +150,23 @@ export class TestHost {
 		return rows.map(({ id }) => String(id));
 	}
 
-	/** Runs a statement on n8n's database, which must be SQLite, and gives the rows. */
+	/** How many rows each table of n8n's database has. */
+	rowCounts(): Record<string, number> {
+		const tables = this.schema
+			? 'SELECT table_name AS name FROM information_schema.tables WHERE table_schema = ?'
+			: "SELECT name FROM sqlite_master WHERE type = 'table' AND name <> ?";
+		const names = this.sql(tables, this.schema ?? '').map(({ name }) => String(name));
+		const counts = names.map(
+			(name) => `SELECT '${name}' AS name, COUNT(*) AS count FROM "${name}"`,
+		);
+		const rows = this.sql(counts.join(' UNION ALL '));
+		return Object.fromEntries(rows.map(({ name, count }) => [String(name), Number(count)]));
+	}
+
+	/** Runs a statement on n8n's database, with `?` for its values, and gives the rows. */
 	sql(statement: string, ...values: Array<string | number>): Array<Record<string, unknown>> {
+		const { host } = this.n8n;
+		if (this.schema) return queryPostgres(host, this.schema, statement, values);
 		const script = `
 			const { DatabaseSync } = require('node:sqlite');
 			const [, file, statement, ...values] = process.argv;
@@ -151,7 +175,7 @@ export class TestHost {
 			process.stdout.write(JSON.stringify(database.prepare(statement).all(...values)));`;
 		const file = path.join(this.folder, '.n8n', 'database.sqlite');
 		const printed = execFileSync(
-			this.n8n.host.node,
+			host.node,
 			['-e', script, file, statement, ...values.map(String)],
 			{ encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] },
 		);
@@ -174,18 +198,6 @@ export class TestHost {
 		const files = this.files();
 		if (!files['.n8n/database.sqlite']) throw new Error('no database');
 		return placesOf(KEY, files);
-	}
-}
-
-/** Waits until something is so. */
-export async function until(
-	isSo: () => boolean | Promise<boolean>,
-	timeoutMs = 60_000,
-): Promise<void> {
-	const deadline = Date.now() + timeoutMs;
-	while (!(await isSo())) {
-		if (Date.now() > deadline) throw new Error(`It is not so after ${timeoutMs} ms`);
-		await new Promise((resolve) => setTimeout(resolve, 200));
 	}
 }
 

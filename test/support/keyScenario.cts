@@ -1,9 +1,10 @@
 import { startChatModel, type ChatModel } from '../e2e/chatModel.cts';
 import type { WorkflowFile } from '../../hosts/n8n.cts';
 import type { Fault } from '../../sandbox/faults.cts';
-import { TestHost, until, type HostOptions } from './host.cts';
+import { TestHost, type HostOptions } from './host.cts';
 import { DECOY, SECRET } from './keySearch.cts';
 import { agentNode, createForRow, n8nNode, rowsWorkflow, toolWorkflow } from './workflows.cts';
+import { until } from './until.cts';
 
 const MODEL = 'chatModel0000001';
 const ERROR_WORKFLOW = 'onError';

@@ -8,22 +8,25 @@ const LOWEST_RATE = 0.5;
 
 /** By which factor a second the rate grows, and for how long after it was lowered it does not, in ms. */
 const GROWTH_UNLIMITED = { factor: 1.5, afterMs: 1_000 };
-const GROWTH_LIMITED = { factor: 1.05, afterMs: 60_000 };
+const GROWTH_LIMITED = { factor: 1.08, afterMs: 60_000 };
 
 /** What is kept of the rate that the service has carried, once it refused more. */
 const KEPT_OF_CARRIED = 0.95;
 
-/** What is kept of the rate at the least. */
-const KEPT_OF_RATE = 0.25;
+/** What is kept of the rate at the least: while no limit is known, when it seems to have fallen, when more was tried. */
+const KEPT_OF_RATE = { unknown: 0.25, fallen: 0.5, triedMore: 0.85 };
 
-/** The same where the limit was known and more was tried: it is hardly far below. */
-const KEPT_OF_KNOWN_RATE = 0.8;
+/** A rate that is used to the full, and still refused now and then, is lowered so far, and so far in all. */
+const KEPT_OF_USED_RATE = { each: 0.97, inAll: 0.9 };
 
 /** What was carried is measured over a second, and over so many requests where they take longer. */
 const MEASURED = { ms: 1_000, requests: 20 };
 
-/** Within so many times that measure after a pause, the next refusal comes soon. */
-const SOON = 2;
+/** Within this time after a pause, in ms, the next refusal comes soon. */
+const SOON_MS = 2_000;
+
+/** So many that come soon, one after the other, show that a limit that has held before has fallen. */
+const SOON_IN_A_ROW = 3;
 
 /** The longest pause, in ms: what is asked for by mistake must not keep all executions of a key for days. */
 const LONGEST_PAUSE_MS = 3_600_000;
@@ -42,8 +45,10 @@ const CATCH_UP_MS = 50;
  * more after a minute. Where next to nothing was carried, the limit is still unknown: a quarter of the rate
  * is tried, and soon more.
  *
- * Others may use the key too, so a 429 within that minute is taken for theirs: it only pauses. When the next
- * one follows soon, the limit itself has fallen, and the rate is lowered again.
+ * Others may use the key too, and a service may refuse for reasons of its own: were the rate lowered each
+ * time, it would soon be next to nothing. So a 429 within that minute hardly does more than pause. When one
+ * follows soon after the pause, again and again, the limit itself has fallen, and the rate is lowered; at
+ * first, when the limit is known from one refusal alone, one that follows is enough.
  *
  * `bench/simulation.cts` shows what comes of it with the limiters that services have.
  */
@@ -66,6 +71,14 @@ export class Pace {
 
 	/** From when the rate may grow; absent from when it is lowered until the pause is over. */
 	private growsAt: number | undefined;
+
+	/** The rate that was found when the limit was met. */
+	private foundRate = Infinity;
+
+	/** How many refusals came soon after the pause before, one after the other, and how many it takes. */
+	private soonInARow = 0;
+
+	private soonNeeded = 1;
 
 	/** When the latest requests were sent, without those that were refused. */
 	private sentAt: number[] = [];
@@ -133,14 +146,33 @@ export class Pace {
 		const carriedAt = this.sentAt.filter((at) => at >= refusedAt - spanMs && at < refusedAt);
 		// A pause that was too short says nothing about the rate.
 		if (!carriedAt.some((at) => at >= this.resumedAt)) return;
-		const triedMore = this.growsAt !== undefined && refusedAt >= this.growsAt;
-		const isStray = this.isLimitKnown && !triedMore && ranMs >= SOON * this.measuredMs;
-		if (isStray) return;
 		const carriedRate = (carriedAt.length * 1_000) / spanMs;
-		const least = this.rate * (this.isLimitKnown && triedMore ? KEPT_OF_KNOWN_RATE : KEPT_OF_RATE);
-		this.isLimitKnown ||= carriedRate >= this.rate * KEPT_OF_RATE;
+		const triedMore = this.growsAt !== undefined && refusedAt >= this.growsAt;
+		if (this.isLimitKnown && !triedMore && !this.hasFallen(ranMs)) {
+			const { each, inAll } = KEPT_OF_USED_RATE;
+			const least = Math.min(this.rate, this.foundRate * inAll);
+			if (carriedRate >= this.rate * inAll) this.rate = Math.max(this.rate * each, least);
+			return;
+		}
+		const evidence = triedMore ? 'triedMore' : 'fallen';
+		const least = this.rate * KEPT_OF_RATE[this.isLimitKnown ? evidence : 'unknown'];
+		this.isLimitKnown ||= carriedRate >= this.rate * KEPT_OF_RATE.unknown;
 		const kept = Math.min(carriedRate, this.rate) * KEPT_OF_CARRIED;
 		this.rate = Math.max(kept, least, LOWEST_RATE);
+		this.foundRate = this.rate;
 		this.growsAt = undefined;
+	}
+
+	/** Whether refusals come so soon after pauses, one after the other, that the limit has fallen. */
+	private hasFallen(ranMs: number): boolean {
+		if (ranMs >= SOON_MS) {
+			this.soonInARow = 0;
+			this.soonNeeded = SOON_IN_A_ROW;
+			return false;
+		}
+		this.soonInARow++;
+		if (this.soonInARow < this.soonNeeded) return false;
+		this.soonNeeded = Math.min(this.soonNeeded + 1, SOON_IN_A_ROW);
+		return true;
 	}
 }

@@ -3,7 +3,7 @@ import { connect, type Socket } from 'node:net';
 import path from 'node:path';
 
 import type { Host } from '../../hosts/install.cts';
-import { until } from '../support/host.cts';
+import { until } from './until.cts';
 
 /** Where queue mode's two services are, in n8n's own words: set these where they are elsewhere. */
 const {
@@ -71,6 +71,25 @@ function isReachable(host: string, port: string): boolean {
 /** Removes what n8n has left in PostgreSQL. In Redis nothing is left once its jobs have ended. */
 export function removeSchema(host: Host, schema = PRIVATE_NAME): void {
 	runScript(host, schema, `await client.query('DROP SCHEMA IF EXISTS ' + name + ' CASCADE');`);
+}
+
+/** Runs a statement on n8n's database in PostgreSQL, with `?` for its values, and gives the rows. */
+export function queryPostgres(
+	host: Host,
+	schema: string,
+	statement: string,
+	values: Array<string | number>,
+): Array<Record<string, unknown>> {
+	let place = 0;
+	const text = JSON.stringify(statement.replace(/\?/g, () => `$${++place}`));
+	const printed = runScript(
+		host,
+		schema,
+		`await client.query('SET search_path TO ' + name);
+		const { rows } = await client.query(${text}, ${JSON.stringify(values)});
+		process.stdout.write(JSON.stringify(rows));`,
+	);
+	return JSON.parse(printed) as Array<Record<string, unknown>>;
 }
 
 /** All that n8n has stored in PostgreSQL, each value as text, by its table. */
