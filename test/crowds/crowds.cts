@@ -54,7 +54,8 @@ function rows(count: number, seconds: (item: number) => number) {
 function largeWorkflow(id: string, node: NodeFile): WorkflowFile {
 	const large = n8nNode('Large', 'code', 2, {
 		parameters: {
-			jsCode: `return $input.all().map(({ json }) => ({ json: { ...json, text: 'x'.repeat(1_000_000) } }))`,
+			// Each text is another one: n8n stores what is the same once.
+			jsCode: `return $input.all().map(({ json }, n) => ({ json: { ...json, text: String(n).padEnd(1_000_000, 'x') } }))`,
 		},
 	});
 	return webhookWorkflow(id, [large, node, n8nNode('Good', 'noOp')], {
