@@ -201,7 +201,7 @@ describe('once the limit is known', () => {
 		expect(client.carriedIn(from, client.now)).toBeGreaterThan(0.65 * needed * 300);
 	});
 
-	test('two that follow each other soon show that the limit has fallen', () => {
+	test('some that follow each other soon show that the limit has fallen', () => {
 		const client = steady();
 		client.refuse();
 		client.limiter = slidingWindow(10);
