@@ -151,7 +151,8 @@ function breachesOf(
 			const started = runs.get(text) ?? 0;
 			if (started !== (startsRuns ? 1 : 0)) breaches.push(`${started} runs of ${text}`);
 		}
-		const results = given.filter((all) => all === JSON.stringify(texts)).length;
+		const expected = JSON.stringify(texts);
+		const results = given.filter((all) => all === expected).length;
 		if (results !== 1) breaches.push(`execution ${execution} has its results ${results} times`);
 	}
 	if (ends.length !== executions) breaches.push(`${ends.length} executions`);
