@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { parseArgs } from 'node:util';
 
-import { dateAndMachine } from '../hosts/processes.cts';
+import { nodeAndMachine, table } from '../hosts/report.cts';
 import { CROWD_ITEMS, CROWD_LIMIT, refusedOfLoop, refusedOfThisNode } from './crowd.cts';
 import { costOfWaiting, costPerItem, sizeWhileWaiting } from './hosted.cts';
 import { inEngine, loads } from './inEngine.cts';
@@ -35,7 +35,7 @@ type Row = Array<string | number>;
 async function main(): Promise<void> {
 	const sections = [
 		'# Benchmarks',
-		`\`npm run bench${quick ? ' -- --quick' : ''}\` on ${dateAndMachine()}, Node.js ${process.versions.node}. One run; compare by ratio.`,
+		`\`npm run bench${quick ? ' -- --quick' : ''}\` ${nodeAndMachine()}, Node.js ${process.versions.node}. One run; compare by ratio.`,
 		...(await pictures()),
 		await against(),
 		await engine(),
@@ -260,11 +260,6 @@ ${table(
 		return [name, packedKb.toFixed(1), at(sorted.length >> 1), at(0), at(-1)];
 	}),
 )}`;
-}
-
-function table(heads: string[], rows: Row[]): string {
-	const line = (cells: Row) => `| ${cells.join(' | ')} |`;
-	return [line(heads), line(heads.map(() => '---')), ...rows.map(line)].join('\n');
 }
 
 function seconds(ms: number): string {

@@ -1,6 +1,5 @@
 import type { ChildProcess } from 'node:child_process';
 import { readFileSync } from 'node:fs';
-import { cpus, totalmem } from 'node:os';
 
 /** How a process is ended. */
 export type Signal = 'SIGTERM' | 'SIGKILL';
@@ -20,13 +19,6 @@ export async function end(child: ChildProcess, signal: Signal): Promise<void> {
 	const impatient = setTimeout(() => child.kill('SIGKILL'), PATIENCE_MS);
 	await gone;
 	clearTimeout(impatient);
-}
-
-/** When and on what a figure is measured, for a report: '2026-01-01: 2 cores (...), 24 GiB'. */
-export function dateAndMachine(): string {
-	const [cpu] = cpus();
-	const date = new Date().toISOString().slice(0, 10);
-	return `${date}: ${cpus().length} cores (${cpu?.model}), ${Math.round(totalmem() / 2 ** 30)} GiB`;
 }
 
 /**

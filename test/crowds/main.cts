@@ -6,7 +6,8 @@ import { parseArgs } from 'node:util';
 import type { IDataObject } from 'n8n-workflow';
 
 import type { StoredExecution } from '../../hosts/n8n.cts';
-import { dateAndMachine, memoryMb } from '../../hosts/processes.cts';
+import { memoryMb } from '../../hosts/processes.cts';
+import { nodeAndMachine, table } from '../../hosts/report.cts';
 import { jsonOf, TestHost } from '../support/host.cts';
 import { crowds, type Crowd, type Row } from './crowds.cts';
 
@@ -165,30 +166,36 @@ function textOf(json: IDataObject): unknown {
 }
 
 function makeReport(outcomes: Outcome[]): string {
-	const rows = outcomes.map(({ crowd, ...outcome }) => {
-		const cells = [
-			crowd.what,
-			outcome.seconds.toFixed(0),
-			Math.round(outcome.beforeMb),
-			Math.round(outcome.peakMb),
-			outcome.storedKb === undefined ? '' : Math.round(outcome.storedKb),
-			outcome.requests,
-			outcome.refused,
-			outcome.retried,
-			outcome.breaches.length,
-		];
-		return `| ${cells.join(' | ')} |`;
-	});
+	const heads = [
+		'Crowd',
+		'Time (s)',
+		'Memory before (MB)',
+		'Peak (MB)',
+		'Stored (kB)',
+		'Requests',
+		'Refused',
+		'By Retry',
+		'Wrong',
+	];
+	const rows = outcomes.map(({ crowd, ...outcome }) => [
+		crowd.what,
+		outcome.seconds.toFixed(0),
+		Math.round(outcome.beforeMb),
+		Math.round(outcome.peakMb),
+		outcome.storedKb === undefined ? '' : Math.round(outcome.storedKb),
+		outcome.requests,
+		outcome.refused,
+		outcome.retried,
+		outcome.breaches.length,
+	]);
 	return `${[
 		'# Crowds',
 		'',
-		`\`npm run crowds\` on ${dateAndMachine()}. Each in an n8n 2 of its own, in one process on SQLite, against the sandbox; one run each.`,
+		`\`npm run crowds\` ${nodeAndMachine()}. Each in an n8n 2 of its own, in one process on SQLite, against the sandbox; one run each.`,
 		'',
 		"'Time': from the beginning of the first execution until the last one has ended. Where n8n is ended while all executions are parked, it is away until the last of them is overdue, and the time begins when it is started again. 'Memory': n8n's, before the first execution (VmRSS) and at its peak (VmHWM). 'Stored': the largest execution in n8n's database while all are parked. 'By Retry': executions that n8n has ended itself, and that its Retry has brought to their end. 'Wrong': rows with more or less than one run, and executions without the results of all their rows in order.",
 		'',
-		'| Crowd | Time (s) | Memory before (MB) | Peak (MB) | Stored (kB) | Requests | Refused | By Retry | Wrong |',
-		'| --- | --- | --- | --- | --- | --- | --- | --- | --- |',
-		...rows,
+		table(heads, rows),
 		...outcomes.flatMap(({ crowd, breaches }) =>
 			breaches.length
 				? ['', `${crowd.what}:`, '', ...breaches.slice(0, 20).map((b) => `- ${b}`)]

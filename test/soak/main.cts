@@ -4,7 +4,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 
 import type { StoredExecution, Worker } from '../../hosts/n8n.cts';
-import { dateAndMachine, memoryMb, type Signal } from '../../hosts/processes.cts';
+import { memoryMb, type Signal } from '../../hosts/processes.cts';
+import { nodeAndMachine, table } from '../../hosts/report.cts';
 import type { SandboxRun } from '../../sandbox/runs.cts';
 import { itemsOf, jsonOf, TestHost } from '../support/host.cts';
 import { queueMode, removeSchema } from '../support/services.cts';
@@ -125,7 +126,9 @@ async function main(): Promise<boolean> {
 			.map(([table, count]) => ({ table, more: count - (rowsBefore[table] ?? 0) }))
 			.filter(({ more }) => more > 0);
 		const report = makeReport(host, { ends, samples, growth, grown, breaches });
-		if (minutes >= FULL_MINUTES) writeFileSync(path.join(__dirname, 'REPORT.md'), report);
+		if (minutes >= FULL_MINUTES) {
+			writeFileSync(path.join(__dirname, queue ? 'QUEUE.md' : 'REPORT.md'), report);
+		}
 		process.stdout.write(report);
 		return breaches.length === 0;
 	} finally {
@@ -285,7 +288,7 @@ function makeReport(
 	const byKind = Object.entries(kinds).map(([kind, { keeps }]) => {
 		const all = ends.filter((ended) => ended.kind === kind);
 		const count = (isCounted: (ended: Ended) => boolean) => all.filter(isCounted).length;
-		const cells = [
+		return [
 			kind,
 			keeps ? { progress: 'its runs', wait: 'the wait' }[keeps] : 'nothing',
 			all.length,
@@ -296,35 +299,43 @@ function makeReport(
 			all.flatMap(({ rows }) => rows).length,
 			count(({ end }) => createMayBeLost.test(JSON.stringify(end.data))),
 		];
-		return `| ${cells.join(' | ')} |`;
 	});
 	const memory = Array.from({ length: 6 }, (_, part) => {
 		const of = samples.slice((samples.length * part) / 6, (samples.length * (part + 1)) / 6);
 		const sorted = of.map((sample) => sample.memoryMb).sort((a, b) => a - b);
 		const [from, to] = [0, -1].map((at) => ((of.at(at)?.atMs ?? 0) / 60_000).toFixed(1));
 		const figures = [sorted[0], median(of), sorted.at(-1)].map((mb) => Math.round(mb ?? 0));
-		return `| ${from} to ${to} | ${figures.join(' | ')} |`;
+		return [`${from} to ${to}`, ...figures];
 	});
 	return [
 		'# Soak',
 		'',
-		`\`npm run soak -- ${process.argv.slice(2).join(' ')}\` on ${dateAndMachine()}. n8n 2 ${queue ? `in queue mode, with ${WORKERS} workers, PostgreSQL and Redis,` : 'in one process, with SQLite,'} against the sandbox: an execution begun every ${EXECUTION_EVERY_MS / 1_000} s and a random fault laid every ${FAULT_EVERY_MS / 1_000} s, of which each meets one to three requests. ${keys.length === 1 ? 'All executions have one key, whose requests are' : `The executions have ${keys.length} keys by turns, and the requests of each key are`} limited to ${RATE_LIMIT} a second; ${atATime} executions were at work at a time, in the median. Every ${RESTART_EVERY_MS / 60_000} minutes, ${restarts} times in all, n8n is ended${queue ? ', and one of its workers with it' : ''}, with SIGTERM (after which it has 20 s) and SIGKILL by turns, and started again ${AWAY_MS / 1_000} s after it has gone.`,
+		`\`npm run soak -- ${process.argv.slice(2).join(' ')}\` ${nodeAndMachine()}. n8n 2 ${queue ? `in queue mode, with ${WORKERS} workers, PostgreSQL and Redis,` : 'in one process, with SQLite,'} against the sandbox: an execution begun every ${EXECUTION_EVERY_MS / 1_000} s and a random fault laid every ${FAULT_EVERY_MS / 1_000} s, of which each meets one to three requests. ${keys.length === 1 ? 'All executions have one key, whose requests are' : `The executions have ${keys.length} keys by turns, and the requests of each key are`} limited to ${RATE_LIMIT} a second; ${atATime} executions were at work at a time, in the median. Every ${RESTART_EVERY_MS / 60_000} minutes, ${restarts} times in all, n8n is ended${queue ? ', and one of its workers with it' : ''}, with SIGTERM (after which it has 20 s) and SIGKILL by turns, and started again ${AWAY_MS / 1_000} s after it has gone.`,
 		'',
 		'A lost create is one whose answer did not come: the service may have started the run or not, the item fails and says so, and no run is started in its place. It ends an execution that does not continue on errors.',
 		'',
 		`What n8n keeps of an execution that waits decides what becomes of it when n8n is ended. The wait, stored: it goes on by itself once n8n is there again. Its runs, since the workflow saves its execution progress: n8n shows it as crashed, and n8n's Retry goes on with the runs that it has started. Nothing, for waits in memory: it ends with n8n, and its runs go on at the service. An execution that n8n keeps more of can still be met while it does not wait: in a poll, and n8n's Retry goes on from the wait, or in its creates, of which n8n has kept nothing; it is then not retried, since that would begin it anew. n8n also ends an execution that it resumes before its own start is over (with '${RESUMED_TOO_EARLY}', whatever node waits in it), or takes it for crashed, and its Retry goes on from the wait. 'Succeeded' includes those that were retried.`,
 		'',
-		"| Workflow | n8n keeps | Executions | Succeeded | By n8n's Retry | Ended with n8n | Ended in its creates | Items | With a lost create |",
-		'| --- | --- | --- | --- | --- | --- | --- | --- | --- |',
-		...byKind,
+		table(
+			[
+				'Workflow',
+				'n8n keeps',
+				'Executions',
+				'Succeeded',
+				"By n8n's Retry",
+				'Ended with n8n',
+				'Ended in its creates',
+				'Items',
+				'With a lost create',
+			],
+			byKind,
+		),
 		'',
 		`${sandbox.runs.all.length} runs, ${sandbox.requests.length} requests, of which ${sandbox.requests.filter(({ status }) => status === 429).length} were refused (429), those by faults among them. None of the runs was started twice. All executions but those that ended with n8n or in their creates have each of their runs in their data, with the right output on the right item, or tell of a lost create${breaches.length ? ' — but for what is listed below' : ''}.`,
 		'',
 		`n8n's memory (VmRSS${queue ? ', of all three processes' : ''}) while it ran, in MB:`,
 		'',
-		'| Minutes | Least | Median | Most |',
-		'| --- | --- | --- | --- |',
-		...memory,
+		table(['Minutes', 'Least', 'Median', 'Most'], memory),
 		'',
 		`The median of the last third is ${growth.toFixed(2)} times that of the one before.`,
 		'',

@@ -1,4 +1,12 @@
-import { readThrown } from '../../nodes/AgentInvocation/service/answer.ts';
+import { readResponse, readThrown } from '../../nodes/AgentInvocation/service/answer.ts';
+import { isFinished } from '../../nodes/AgentInvocation/service/runStatus.ts';
+import {
+	isAgentPage,
+	isCreatedRun,
+	isRun,
+	isRunId,
+	readServiceError,
+} from '../../nodes/AgentInvocation/service/types.ts';
 
 const systemError = (code: string, syscall: string) =>
 	Object.assign(new Error(`${syscall} ${code}`), { code, syscall });
@@ -40,4 +48,147 @@ test.each([
 test('a request that Node.js refuses to send was not sent', () => {
 	const cause = systemError('ERR_INVALID_CHAR', 'setHeader');
 	expect(readThrown(new Error('n8n says', { cause }), false).kind).toBe('notSent');
+});
+
+describe('a response', () => {
+	const isAny = (body: unknown): body is unknown => body !== 'odd';
+	const read = (statusCode: number, body: unknown = '{}', headers: Record<string, unknown> = {}) =>
+		readResponse({ statusCode, body, headers }, isAny);
+
+	test.each<[number, unknown, string]>([
+		[199, '{}', 'foreign'],
+		[200, '{}', 'ok'],
+		[299, '', 'ok'],
+		[200, { a: 1 }, 'ok'],
+		[200, '<html>', 'foreign'],
+		[200, '"odd"', 'foreign'],
+		[300, '{}', 'redirect'],
+		[399, '<html>', 'redirect'],
+		[400, '{}', 'rejected'],
+		[400, '<html>', 'foreign'],
+		[401, '<html>', 'rejected'],
+		[404, '{}', 'rejected'],
+		[404, '<html>', 'foreign'],
+		[403, '{}', 'unlisted'],
+		[429, '<html>', 'rateLimited'],
+		[499, '{}', 'unlisted'],
+		[500, '{}', 'serverError'],
+		[502, '<html>', 'serverError'],
+	])('with the status %d and the body %j is %s', (status, body, kind) => {
+		expect(read(status, body)).toMatchObject({ kind, status });
+	});
+
+	test('has its body, read as JSON', () => {
+		expect(read(200, '{"a":1}').body).toEqual({ a: 1 });
+		expect(read(200, '').body).toBeNull();
+		expect('body' in read(500)).toBe(false);
+	});
+
+	test('has what its headers and its envelope say', () => {
+		const headers = { 'x-request-id': 'h', 'retry-after': '7' };
+		expect(read(429, '<html>', headers)).toMatchObject({ requestId: 'h', retryAfter: '7' });
+		const error = { code: 'c', message: 'm', request_id: 'e' };
+		expect(read(400, JSON.stringify({ error }), headers)).toMatchObject({
+			requestId: 'e',
+			serviceError: { code: 'c', message: 'm', requestId: 'e' },
+		});
+		expect(read(400, '{}', { 'x-request-id': ['h'], 'retry-after': 7 })).toEqual({
+			kind: 'rejected',
+			status: 400,
+			serviceError: undefined,
+			requestId: undefined,
+			retryAfter: undefined,
+		});
+	});
+});
+
+test.each<[unknown, unknown]>([
+	[
+		{ error: { code: 'c', message: 'm', request_id: 'r' } },
+		{ code: 'c', message: 'm', requestId: 'r' },
+	],
+	[{ error: { code: 'c' } }, { code: 'c', message: '' }],
+	[{ error: { message: 'm', code: 1, request_id: 1 } }, { code: '', message: 'm' }],
+	[{ error: {} }, undefined],
+	[{ error: 'text' }, undefined],
+	[{}, undefined],
+	['text', undefined],
+	[null, undefined],
+	[[], undefined],
+])('the envelope in %j is %j', (body, envelope) => {
+	expect(readServiceError(body)).toEqual(envelope);
+});
+
+test.each([
+	['123e4567-e89b-12d3-a456-426614174000', true],
+	['a', true],
+	['..a', true],
+	['x'.repeat(200), true],
+	['x'.repeat(201), false],
+	['', false],
+	['.', false],
+	['..', false],
+	['...', true],
+	['a b', false],
+	['a/b', false],
+	['a\\b', false],
+	['a?b', false],
+	['a#b', false],
+	['a%b', false],
+	['a\u0000', false],
+])('%j is a run ID: %p', (text, expected) => expect(isRunId(text)).toBe(expected));
+
+test.each<[(value: unknown) => boolean, unknown, boolean]>([
+	[isRun, { status: 'x' }, true],
+	[isRun, { status: 1 }, false],
+	[isRun, null, false],
+	[isRun, [], false],
+	[isAgentPage, { agents: [] }, true],
+	[isAgentPage, { agents: [{}] }, true],
+	[isAgentPage, { agents: [{}, 1] }, false],
+	[isAgentPage, { agents: {} }, false],
+	[isAgentPage, null, false],
+	[isCreatedRun, { run_id: 'x' }, true],
+	[isCreatedRun, { run_id: 7 }, true],
+	[isCreatedRun, { run_id: ' ' }, false],
+	[isCreatedRun, { run_id: null }, false],
+	[isCreatedRun, null, false],
+])('%p of %j: %p', (is, value, expected) => expect(is(value)).toBe(expected));
+
+test.each([
+	['succeeded', undefined, true],
+	['failed', null, true],
+	['cancelled', null, true],
+	['pending', '2026-01-01', false],
+	['running', '2026-01-01', false],
+	['paused', null, false],
+	['paused', undefined, false],
+	['expired', '2026-01-01', true],
+])('a run that is %s, completed at %p, has finished: %p', (status, completedAt, expected) => {
+	const run = {
+		run_id: 'x',
+		status,
+		...(completedAt !== undefined && { completed_at: completedAt }),
+	};
+	expect(isFinished(run)).toBe(expected);
+});
+
+test.each([
+	[Object.assign(new Error('a'), { code: 'ECONNABORTED' }), 'timedOut', 'a'],
+	[Object.assign(new Error('a'), { code: 'ENOTFOUND' }), 'notConnected', 'a'],
+	[Object.assign(new Error('a'), { code: 'EAI_AGAIN' }), 'notConnected', 'a'],
+	[Object.assign(new Error('a'), { code: 'CERT_HAS_EXPIRED' }), 'notTrusted', 'a'],
+	[Object.assign(new Error('a'), { code: 'DEPTH_ZERO_SELF_SIGNED_CERT' }), 'notTrusted', 'a'],
+	[Object.assign(new Error('a'), { code: 'UNABLE_TO_VERIFY_LEAF_SIGNATURE' }), 'notTrusted', 'a'],
+	[Object.assign(new Error('a'), { code: 'ERR_TLS_CERT_ALTNAME_INVALID' }), 'notTrusted', 'a'],
+	[Object.assign(new Error('a'), { code: 'EPROTO' }), 'notTrusted', 'a'],
+	[Object.assign(new Error('a'), { code: 'ERR_UNESCAPED_CHARACTERS' }), 'notSent', 'a'],
+	[Object.assign(new Error('a'), { code: 'not an ERR_INVALID_URL' }), 'connectionLost', 'a'],
+	[new AggregateError([], 'a'), 'connectionLost', 'a'],
+	[new Error('a', { cause: { message: 'b', cause: 'odd' } }), 'connectionLost', 'b'],
+	['a text', 'connectionLost', 'a text'],
+	[{}, 'connectionLost', 'an object'],
+])('of %p, thrown: %s, since %j', (thrown, kind, reason) => {
+	expect(readThrown(thrown, false)).toEqual({ kind, reason });
+	expect(readThrown(thrown, true)).toEqual({ kind: 'cancelled' });
 });

@@ -17,6 +17,8 @@ export interface Told {
 	/** The node's context, which n8n keeps. */
 	kept?: IDataObject;
 	items?: Array<{ json: IDataObject }>;
+	/** By the name that the node asks for; each item has the same. */
+	parameters?: Record<string, unknown>;
 	/** The entry that is executed. */
 	entry?: Partial<IExecuteData>;
 	/** Nodes before this one, with their parameters, and below it. */
@@ -24,7 +26,7 @@ export interface Told {
 	below?: Array<Partial<INode>>;
 	/** The stored execution; an error when n8n does not give it. */
 	stored?: object | Error;
-	establishedAt?: number;
+	establishedAt?: number | undefined;
 	resumesOn?: Date[];
 }
 
@@ -46,13 +48,22 @@ export function contextOf(told: Told): IExecuteFunctions {
 		getContext: () => kept,
 		getExecutionId: () => ('executionId' in told ? told.executionId : '1'),
 		getInputData: () => items,
+		getNodeParameter: (name: string, _index: number, fallback: unknown) =>
+			told.parameters?.[name] ?? fallback,
 		getWorkflowDataProxy: () => ({ $runIndex: told.runIndex ?? 0 }),
 		getWorkflowSettings: () => ({ executionOrder: 'v1', ...told.settings }),
 		getExecuteData: () => entry,
-		getParentNodes: () => before,
+		// Without their parameters, unless they are asked for.
+		getParentNodes: (_: string, { includeNodeParameters = false } = {}) =>
+			before.map(({ parameters, ...rest }) =>
+				includeNodeParameters && parameters ? { ...rest, parameters } : rest,
+			),
 		getChildNodes: () => below,
-		getExecutionContext: () =>
-			told.establishedAt === undefined ? undefined : { establishedAt: told.establishedAt },
+		// Older hosts have none.
+		...('establishedAt' in told && {
+			getExecutionContext: () =>
+				told.establishedAt === undefined ? undefined : { establishedAt: told.establishedAt },
+		}),
 		getExecutionDataById: () =>
 			stored instanceof Error ? Promise.reject(stored) : Promise.resolve(stored),
 		putExecutionToWait: (date: Date) => Promise.resolve(told.resumesOn?.push(date)),

@@ -80,7 +80,7 @@ describe('somebody waits', () => {
 		],
 		[
 			'a node that was to answer, and is not below',
-			trigger('webhook', { responseMode: 'responseNode' }),
+			{ ...trigger('webhook', { responseMode: 'responseNode' }), below: [{ type: 'set' }] },
 		],
 		['an answering node below a schedule', { ...trigger('scheduleTrigger', {}), ...responder }],
 	])('not behind %s', async (_, told) => {

@@ -112,8 +112,11 @@ describe("the workflow's own timeout", () => {
 		settings: { executionTimeout },
 	});
 
-	test('ends waits 30 s before it', async () => {
-		const { latestEndOn } = await open({ told: told(600) });
+	test.each<[string, Told]>([
+		['cannot tell when the execution began', {}],
+		['does not tell it', { establishedAt: undefined }],
+	])('ends waits 30 s before it, where the host %s', async (_, more) => {
+		const { latestEndOn } = await open({ told: told(600, more) });
 		expect(latestEndOn).toBe(BEGAN_ON + 570 * SECOND);
 	});
 

@@ -122,7 +122,7 @@ describe('a retry', () => {
 	test('keeps doubt', () => expect(retried(inDoubt)).toEqual(inDoubt));
 
 	test('waits for a run again, with its whole time limit and at once', () => {
-		const wait = { dueOn: 1, troubles: 3, isEarlier: false, isLong: true };
+		const wait = { dueOn: 1, troubles: 3, doubts: 0, isEarlier: false, isLong: true };
 		const again = { ...started, run: { ...run, startedOn: 900 } };
 		expect(retried({ ...started, wait })).toEqual(again);
 		const failed = { is: 'failed', fingerprint: 'f', run, failure } as const;
@@ -223,10 +223,17 @@ test('where a wait stands is noted by the date, for a run that was started', () 
 	const memory = host().open();
 	memory.note(0, started);
 	memory.note(1, done);
-	const wait = { dueAt: 10.4, troubles: 2, isEarlier: true, isLong: true } as Wait;
+	const wait = { dueAt: 10.4, troubles: 2, doubts: 1, isEarlier: true, isLong: true } as Wait;
 	const lastSeen = { run_id: 'run', status: 'running', output: 'not stored' };
 	for (const index of [0, 1, 2]) memory.noteWait(index, { ...wait, lastSeen }, 1_000);
-	const noted = { dueOn: 1_010, status: 'running', troubles: 2, isEarlier: true, isLong: true };
+	const noted = {
+		dueOn: 1_010,
+		status: 'running',
+		troubles: 2,
+		doubts: 1,
+		isEarlier: true,
+		isLong: true,
+	};
 	expect(memory.item(0)).toEqual({ ...started, wait: noted });
 	expect(memory.item(1)).toEqual(done);
 	expect(memory.item(2)).toBeUndefined();

@@ -11,15 +11,22 @@ import { settle } from './virtualTime.cts';
 beforeEach(() => jest.useFakeTimers());
 afterEach(() => jest.useRealTimers());
 
-/** Sends against a service that always answers the same; gives the answer and how often it was asked. */
-async function send(kind: Answer['kind'], purpose: Purpose, patienceMs = 60_000) {
+/**
+ * Sends against a service that always answers the same, but for its first answers; gives the answer and how
+ * often it was asked.
+ */
+async function send(
+	kind: Answer['kind'],
+	purpose: Purpose,
+	patienceMs = 60_000,
+	first: Array<Answer['kind']> = [],
+) {
 	let sent = 0;
 	const service = {
 		baseUrl: '',
 		limiter: new RateLimiter(clock),
 		send() {
-			sent++;
-			return Promise.resolve({ kind });
+			return Promise.resolve({ kind: first[sent++] ?? kind });
 		},
 	} as unknown as Service;
 	const deadline = clock.now() + patienceMs;
@@ -57,6 +64,12 @@ describe('a create is sent again only when the first surely started nothing', ()
 test('a rate limit is waited out until the deadline, other trouble of a read only briefly', async () => {
 	expect((await send('rateLimited', 'read', 3_600_000)).sent).toBeGreaterThan(30);
 	expect((await send('serverError', 'read', 3_600_000)).sent).toBe(5);
+});
+
+test('refusals by the rate limit take nothing of the patience with other trouble', async () => {
+	const refused = Array<Answer['kind']>(7).fill('rateLimited');
+	expect((await send('serverError', 'read', 3_600_000, refused)).sent).toBe(7 + 5);
+	expect((await send('notConnected', 'create', 3_600_000, refused)).sent).toBe(7 + 5);
 });
 
 test('without Retry-After the pauses grow, are jittered, and end at a minute', () => {

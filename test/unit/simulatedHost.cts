@@ -153,9 +153,8 @@ export class SimulatedHost {
 			addExecutionHints: (hint: NodeExecutionHint) => this.hints.push(hint.message),
 			getCredentials: () => this.credential(),
 			getNodeParameter: (name: string, index: number, fallback: unknown) =>
-				name === 'parametersJson'
-					? JSON.stringify(this.parametersOf(index))
-					: (fields[name] ?? fallback),
+				fields[name] ??
+				(name === 'parametersJson' ? JSON.stringify(this.parametersOf(index)) : fallback),
 			helpers: {
 				httpRequestWithAuthentication: (_type: string, request: never) => service.request(request),
 			},

@@ -27,6 +27,10 @@ export interface Behaviour {
 	limiter?: Limiter;
 	/** Whether a refusal says when the next request is carried, in whole seconds. */
 	saysRetryAfter?: boolean;
+	/** What a create says of the run; 'pending' when absent. */
+	statusAtFirst?: 'succeeded';
+	/** What a dry run gives. */
+	compiled?: unknown;
 	/** The names of its agents, by ID. The list can be read only where there are any. */
 	agents?: Record<number, string>;
 	/** A response, or a thrown error, in place of its own; undefined for its own. */
@@ -37,6 +41,7 @@ export interface SeenRequest {
 	/** From 0. */
 	number: number;
 	isCreate: boolean;
+	isDryRun: boolean;
 	/** Whether it reads the list of agents. */
 	isList: boolean;
 	/** On the virtual clock. */
@@ -67,12 +72,14 @@ export class SimulatedService {
 	}
 
 	/** What n8n's request helper does with a request. */
-	async request({ method, url, body, timeout = 0 }: IHttpRequestOptions) {
+	async request({ method, url, body, qs, timeout = 0 }: IHttpRequestOptions) {
 		const { latencyMs = 0 } = this.behaviour;
-		const isCreate = method === 'POST';
+		const isDryRun = (qs as { dry_run?: boolean } | undefined)?.dry_run === true;
+		const isCreate = method === 'POST' && !isDryRun;
 		const seen = {
 			number: this.requests.length,
 			isCreate,
+			isDryRun,
 			isList: url.endsWith('/agents'),
 			at: performance.now(),
 			timeoutMs: timeout,
@@ -89,7 +96,7 @@ export class SimulatedService {
 	/** When the polls were sent, in ms after the creation of the first run. */
 	get polledAt(): number[] {
 		const from = this.created[0]?.at ?? 0;
-		const polls = this.requests.filter(({ isCreate, isList }) => !isCreate && !isList);
+		const polls = this.requests.filter((sent) => !sent.isCreate && !sent.isDryRun && !sent.isList);
 		return polls.map(({ at }) => at - from);
 	}
 
@@ -101,8 +108,9 @@ export class SimulatedService {
 		return { statusCode: 429, headers: this.behaviour.saysRetryAfter ? headers : {} };
 	}
 
-	private carryOut({ isCreate, isList }: SeenRequest, url: string, body: unknown) {
+	private carryOut({ isCreate, isDryRun, isList }: SeenRequest, url: string, body: unknown) {
 		if (isList) return this.list();
+		if (isDryRun) return json(200, this.behaviour.compiled);
 		return isCreate ? this.create(url, body) : this.show(url);
 	}
 
@@ -122,7 +130,10 @@ export class SimulatedService {
 			date: Date.now(),
 		};
 		this.created.push(run);
-		return json(202, { run_id: runIdOf(this.created.length - 1), status: 'pending' });
+		return json(202, {
+			run_id: runIdOf(this.created.length - 1),
+			status: this.behaviour.statusAtFirst ?? 'pending',
+		});
 	}
 
 	private show(url: string): SimulatedResponse {

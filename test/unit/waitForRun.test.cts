@@ -198,6 +198,14 @@ test.each([
 	expect(ms).toBeLessThan(15 * SECOND);
 });
 
+test('trouble that says nothing about the address takes nothing of the patience with it', async () => {
+	const troubles = ['rateLimited', 'serverError', 'timedOut', 'connectionLost'] as const;
+	const run = simulateRun(0, (request) =>
+		request < 8 ? answer(troubles[request % 4]!) : request < 12 ? answer('foreign') : undefined,
+	);
+	expect((await wait(run, { lastSeen: undefined })).end?.is).toBe('done');
+});
+
 test('the signal ends the wait while it sleeps, and nothing more is sent', async () => {
 	const cancelling = new AbortController();
 	const run = simulateRun(HOUR);

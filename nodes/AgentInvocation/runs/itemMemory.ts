@@ -17,7 +17,7 @@ export interface StartedRun extends KnownRun {
 }
 
 /** Where the wait for a run stands while n8n stores the execution. */
-interface StoredWait extends Pick<Wait, 'troubles' | 'isEarlier' | 'isLong'> {
+interface StoredWait extends Pick<Wait, 'troubles' | 'doubts' | 'isEarlier' | 'isLong'> {
 	dueOn: number;
 	/** The run's, as last seen; absent when the service has not shown it yet. */
 	status?: string;

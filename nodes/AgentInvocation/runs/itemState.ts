@@ -19,6 +19,8 @@ export interface Wait {
 	lastSeen?: Run;
 	/** How many polls in a row have met trouble. */
 	troubles: number;
+	/** How many of the polls so far made it doubtful that the service is there at all. */
+	doubts: number;
 	/** Whether an earlier attempt of the node has started the run, and this one has not seen it yet. */
 	isEarlier: boolean;
 	/** When to poll next. */

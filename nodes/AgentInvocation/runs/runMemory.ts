@@ -157,9 +157,9 @@ export class RunMemory {
 	noteWait(index: number, wait: Wait, epoch: number): void {
 		const item = this.item(index);
 		if (item?.is !== 'started') return;
-		const { dueAt, troubles, isEarlier, isLong, lastSeen } = wait;
+		const { dueAt, troubles, doubts, isEarlier, isLong, lastSeen } = wait;
 		const dueOn = Math.round(epoch + dueAt);
-		item.wait = { dueOn, status: lastSeen?.status, troubles, isEarlier, isLong };
+		item.wait = { dueOn, status: lastSeen?.status, troubles, doubts, isEarlier, isLong };
 	}
 
 	/** Notes a rest, which is to begin now. */

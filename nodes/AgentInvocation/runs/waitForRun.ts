@@ -2,7 +2,7 @@ import type { Clock } from '../clock';
 import type { Answer } from '../service/answer';
 import { getRun } from '../service/endpoints';
 import { explainAnswer } from '../service/explainAnswer';
-import { backoffMs, isRetried, retryAfterMs } from '../service/retryPolicy';
+import { backoffMs, isRetried, isRetriedBriefly, retryAfterMs } from '../service/retryPolicy';
 import { isFinished } from '../service/runStatus';
 import { sendOnce } from '../service/sendWithRetry';
 import { requestTimeouts, type Service } from '../service/service';
@@ -23,12 +23,12 @@ const LONGEST_PAUSE_MS = 10_000;
  * @param isDueNow whether the run may have finished already
  */
 export function beginWait(
-	wait: Omit<Wait, 'dueAt' | 'isLong' | 'troubles'>,
+	wait: Omit<Wait, 'dueAt' | 'isLong' | 'troubles' | 'doubts'>,
 	baseUrl: string,
 	clock: Clock,
 	isDueNow: boolean,
 ): Wait {
-	const begun = { ...wait, troubles: 0, dueAt: clock.now(), isLong: false };
+	const begun = { ...wait, troubles: 0, doubts: 0, dueAt: clock.now(), isLong: false };
 	return isDueNow ? begun : dueAfter(begun, scheduledDelay(begun, baseUrl, clock), clock);
 }
 
@@ -76,10 +76,11 @@ export async function pollRun(
 	if (isNotThereYet(answer, wait, clock.now()) && !isTimeUp) {
 		return waiting(wait, scheduledDelay(wait, baseUrl, clock));
 	}
-	const met = { ...wait, troubles: wait.troubles + 1 };
 	const failure = explainAnswer(answer, { agentId, runId, baseUrl });
 	const purpose = wait.lastSeen === undefined ? 'firstPoll' : 'poll';
-	if (!isRetried(answer, purpose, met.troubles)) return { is: 'failed', failure };
+	const doubts = wait.doubts + (isRetriedBriefly(answer, purpose) ? 1 : 0);
+	const met = { ...wait, troubles: wait.troubles + 1, doubts };
+	if (!isRetried(answer, purpose, doubts)) return { is: 'failed', failure };
 	if (isTimeUp) return timeIsUp(wait, failure);
 	return waiting(met, troubleDelay(met, answer, service, clock));
 }

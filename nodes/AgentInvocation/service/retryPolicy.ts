@@ -16,11 +16,16 @@ export const backoffRange = { first: 500, longest: 60_000 };
 /**
  * Whether the request that got this answer is to be sent again, by the table in `answerKinds.ts`.
  *
- * @param attempts how many times it has been sent
+ * @param briefly how many answers it has got, this one included, that are retried only briefly
  */
-export function isRetried({ kind }: Answer, purpose: Purpose, attempts: number): boolean {
+export function isRetried({ kind }: Answer, purpose: Purpose, briefly: number): boolean {
 	const patience = answerKinds[kind].retried[purpose];
-	return patience === 'untilDeadline' || (patience === 'briefly' && attempts < BRIEF_ATTEMPTS);
+	return patience === 'untilDeadline' || (patience === 'briefly' && briefly < BRIEF_ATTEMPTS);
+}
+
+/** Whether the request that got this answer is sent again a few times at the most. */
+export function isRetriedBriefly({ kind }: Answer, purpose: Purpose): boolean {
+	return answerKinds[kind].retried[purpose] === 'briefly';
 }
 
 /**

@@ -64,11 +64,14 @@ export async function sendWithRetry<T>(
 ): Promise<Answer<T>> {
 	const { clock, deadline, signal } = patience;
 	let last: Answer<T> | undefined;
-	for (let attempts = 1; ; attempts++) {
+	/** Those that the rate limit refused are not counted. */
+	let attempts = 0;
+	for (;;) {
 		const answer = await sendOnce(service, request, patience);
 		// What it met before tells more.
 		if (answer.kind === 'late') return last ?? answer;
 		last = answer;
+		if (answer.kind !== 'rateLimited') attempts++;
 		const left = deadline - clock.now();
 		if (answer.kind === 'aborted' || left <= 0 || !isRetried(answer, purpose, attempts)) {
 			return answer;

@@ -58,7 +58,7 @@ export function resumeWait(
 	const options = readWaitOptions(context, itemIndex);
 	if (!options.ok) return failed(options);
 	const date = clock.date();
-	const unseen = { dueOn: date, troubles: 0, isEarlier: false, isLong: false };
+	const unseen = { dueOn: date, troubles: 0, doubts: 0, isEarlier: false, isLong: false };
 	const { dueOn, status, ...stored } = { ...unseen, ...wait };
 	const waitedMs = Math.max(date - run.startedOn, 0);
 	const { pollIntervalMs } = options.value;

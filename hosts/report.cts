@@ -1,0 +1,30 @@
+import { execFileSync } from 'node:child_process';
+import { cpus, totalmem } from 'node:os';
+
+import { projectRoot } from './pack.cts';
+
+/** The folders of what is published. */
+const published = ['nodes', 'credentials', 'icons'];
+
+/**
+ * What a report is about, when and on what it is made: 'with the node of commit 1234567, 2026-01-01, 2 cores
+ * (...), 24 GiB'. The commit is the latest that has changed what is published, so that reports which were
+ * made one after the other can be told to be about the same.
+ */
+export function nodeAndMachine(): string {
+	const commit = git('log', '-1', '--format=%h', '--', ...published);
+	const changes = git('status', '--porcelain', '--', ...published) && ' with changes';
+	const date = new Date().toISOString().slice(0, 10);
+	const memoryGib = Math.round(totalmem() / 2 ** 30);
+	return `with the node of commit ${commit}${changes}, ${date}, ${cpus().length} cores (${cpus()[0]?.model}), ${memoryGib} GiB`;
+}
+
+function git(...args: string[]): string {
+	return execFileSync('git', args, { cwd: projectRoot, encoding: 'utf8' }).trim();
+}
+
+/** A table in Markdown. */
+export function table(heads: string[], rows: Array<Array<string | number>>): string {
+	const line = (cells: Array<string | number>) => `| ${cells.join(' | ')} |`;
+	return [line(heads), line(heads.map(() => '---')), ...rows.map(line)].join('\n');
+}

@@ -1,0 +1,20 @@
+const { projects } = require('../../jest.config.js');
+
+const unit = { ...projects.find(({ displayName }) => displayName === 'unit') };
+// StrykerJS knows no projects.
+delete unit.displayName;
+
+/** Tests that look at no code, or at random, or for minutes. */
+const leftOut = ['fuzz', 'imports', 'keySearch', 'links', 'load', 'memory', 'sharedKey'];
+
+/** The unit tests, as StrykerJS takes them. */
+module.exports = {
+	...unit,
+	testTimeout: 300_000,
+	// No test here turns more, but for one that says so.
+	globals: { MOST_TIMERS: 5_000 },
+	testPathIgnorePatterns: [`/unit/(${leftOut.join('|')})\\.test`],
+	testEnvironment: require.resolve('./environment.cjs'),
+	testRunner: require.resolve('./jest-circus.cjs'),
+	testSequencer: require.resolve('./sequencer.cjs'),
+};

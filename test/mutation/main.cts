@@ -1,0 +1,181 @@
+// Breaks the code in every way that StrykerJS knows, one at a time, and reports what no unit test noticed.
+import { spawnSync } from 'node:child_process';
+import { readFileSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+
+import { projectRoot } from '../../hosts/pack.cts';
+import { nodeAndMachine, table } from '../../hosts/report.cts';
+import { survivors, type Survivor } from './survivors.cts';
+
+const CODE = 'nodes/AgentInvocation/';
+
+/** What is changed, in CODE; what the editor shows is for its own tests. */
+const CHANGED = [
+	'service/*.ts',
+	'runs/*.ts',
+	'parking/*.ts',
+	'resources/*.ts',
+	'resources/run/*.ts',
+];
+const SHOWN = ['resources/agentField.ts', 'resources/run/*Fields.ts', 'resources/run/index.ts'];
+
+/** Files that begin with what the editor shows. What follows from there on is changed. */
+const SHOWN_AT_FIRST = ['create', 'get'].map((name) => `resources/run/${name}.ts`);
+const SHOWN_UNTIL = /^export const \w+: Operation/;
+
+/** What starts runs, remembers them and stores their waits. */
+const DECIDES =
+	/^(parking|resources\/run\/(startRun|create|itemWait)|runs\/(runMemory|itemMemory)|service\/sendWithRetry)/;
+
+/** The least share of the mutants that are to be killed, over all and in what decides, in percent. */
+const LEAST = 85;
+const LEAST_WHERE_IT_DECIDES = 95;
+
+interface Place {
+	line: number;
+	column: number;
+}
+
+/** What StrykerJS reports, as far as it is read here. */
+interface Found {
+	status: 'Killed' | 'Timeout' | 'Survived' | 'NoCoverage' | 'RuntimeError' | 'Ignored';
+	replacement: string;
+	location: { start: Place; end: Place };
+}
+
+/** A mutant that no test has noticed. */
+interface Unnoticed {
+	file: string;
+	line: number;
+	original: string;
+	replacement: string;
+	reason: string | undefined;
+}
+
+function main(): boolean {
+	const options = process.argv.length > 2 ? process.argv.slice(2) : ['--mutate', mutated()];
+	const config = path.join(__dirname, 'stryker.config.json');
+	const stryker = spawnSync('npx', ['stryker', 'run', config, ...options], {
+		cwd: projectRoot,
+		stdio: 'inherit',
+	});
+	if (stryker.status !== 0) return false;
+	const report = path.join(projectRoot, 'reports/mutation.json');
+	const { files } = JSON.parse(readFileSync(report, 'utf8')) as {
+		files: Record<string, { source: string; mutants: Found[] }>;
+	};
+	const all = Object.entries(files).flatMap(([file, { source, mutants }]) =>
+		mutants.map((mutant) => ({ ...mutant, source, file: file.slice(CODE.length) })),
+	);
+	const deciding = all.filter(({ file }) => DECIDES.test(file));
+	const unnoticed = all.filter(({ status }) => isUnnoticed(status)).map(describe);
+	const byFile = Object.keys(files).map((file) => {
+		const name = file.slice(CODE.length);
+		return rowOf(
+			name,
+			all.filter((mutant) => mutant.file === name),
+		);
+	});
+	writeFileSync(
+		path.join(__dirname, 'REPORT.md'),
+		`${[
+			'# Mutation testing',
+			'',
+			`\`npm run test:mutation\` ${nodeAndMachine()}. StrykerJS changes the code in one place at a time, and the unit tests are to notice. Those that draw at random, run for minutes or look at no code are left out (jest.config.cjs), so what they alone notice counts as survived. A mutant that goes on for ever counts as killed.`,
+			'',
+			table(
+				['', 'Mutants', 'Killed', 'Never ended', 'Survived', 'Reached by no test', 'Killed (%)'],
+				[
+					rowOf('All', all),
+					rowOf('What starts runs, remembers them and stores their waits', deciding),
+					...byFile,
+				],
+			),
+			'',
+			'## Survivors',
+			'',
+			...survivorLines(unnoticed),
+		].join('\n')}\n`,
+	);
+	const unexplained = unnoticed.filter(({ reason }) => reason === undefined);
+	for (const { file, line, original, replacement } of unexplained) {
+		console.error(`${file}:${line}: no reason is given for\n\t${original}\n\t=> ${replacement}`);
+	}
+	return (
+		unexplained.length === 0 &&
+		shareKilled(all) >= LEAST &&
+		shareKilled(deciding) >= LEAST_WHERE_IT_DECIDES
+	);
+}
+
+/** What StrykerJS is to change, as it reads it: patterns, and files with a range of lines. */
+function mutated(): string {
+	const without = [...SHOWN, ...SHOWN_AT_FIRST].map((pattern) => `!${CODE}${pattern}`);
+	const ranges = SHOWN_AT_FIRST.map((file) => {
+		const lines = readFileSync(path.join(projectRoot, CODE, file), 'utf8').split('\n');
+		const from = lines.findIndex((line) => SHOWN_UNTIL.test(line)) + 1;
+		return `${CODE}${file}:${from}-${lines.length}`;
+	});
+	return [...CHANGED.map((pattern) => CODE + pattern), ...without, ...ranges].join(',');
+}
+
+function isUnnoticed(status: Found['status']): boolean {
+	return status === 'Survived' || status === 'NoCoverage';
+}
+
+function describe({
+	source,
+	file,
+	location: { start, end },
+	replacement,
+}: Found & { source: string; file: string }): Unnoticed {
+	const lines = source.split('\n').slice(start.line - 1, end.line);
+	// From the end, since cutting off the beginning moves the columns.
+	lines.push(lines.pop()!.slice(0, end.column - 1));
+	lines[0] = lines[0]!.slice(start.column - 1);
+	const original = onOneLine(lines.join('\n'));
+	const mutant = { file, line: start.line, original, replacement: onOneLine(replacement) };
+	return { ...mutant, reason: survivors.find((survivor) => explains(survivor, mutant))?.reason };
+}
+
+function explains(
+	{ file, original, replacement }: Survivor,
+	mutant: Omit<Unnoticed, 'reason'>,
+): boolean {
+	return (
+		(file instanceof RegExp ? file.test(mutant.file) : file === mutant.file) &&
+		(original instanceof RegExp ? original.test(mutant.original) : original === mutant.original) &&
+		(replacement === undefined || replacement === mutant.replacement)
+	);
+}
+
+function rowOf(name: string, mutants: Found[]): Array<string | number> {
+	const count = (wanted: Found['status']) =>
+		mutants.filter(({ status }) => status === wanted).length;
+	const counts = (['Killed', 'Timeout', 'Survived', 'NoCoverage'] as const).map(count);
+	return [name, mutants.length, ...counts, shareKilled(mutants).toFixed(1)];
+}
+
+/** In percent. */
+function shareKilled(mutants: Found[]): number {
+	const alive = mutants.filter(({ status }) => isUnnoticed(status)).length;
+	return (1 - alive / Math.max(1, mutants.length)) * 100;
+}
+
+function survivorLines(unnoticed: Unnoticed[]): string[] {
+	const lineOf = ({ file, line, original, replacement }: Unnoticed) =>
+		`- ${file}:${line}: \`${original}\` → \`${replacement}\``;
+	const reasons = new Set(unnoticed.map(({ reason }) => reason));
+	return [...reasons].flatMap((reason) => [
+		reason ?? 'No reason is given.',
+		'',
+		...unnoticed.filter((mutant) => mutant.reason === reason).map(lineOf),
+		'',
+	]);
+}
+
+function onOneLine(code: string): string {
+	return code.replace(/\s+/g, ' ').trim();
+}
+
+process.exitCode = main() ? 0 : 1;

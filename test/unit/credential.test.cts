@@ -1,0 +1,101 @@
+import { addApiKey, checkCredential } from '../../nodes/AgentInvocation/service/credential.ts';
+
+const good = { baseUrl: 'https://agents.example.com/api/v1', apiKey: 'key' };
+
+test.each([
+	['agents.example.com', 'https://agents.example.com/api/v1'],
+	['//agents.example.com', 'https://agents.example.com/api/v1'],
+	[' agents.example.com:8080/ ', 'https://agents.example.com:8080/api/v1'],
+	['http://agents.example.com', 'http://agents.example.com/api/v1'],
+	['HTTPS://agents.example.com//', 'HTTPS://agents.example.com/api/v1'],
+	['https://agents.example.com/elsewhere/', 'https://agents.example.com/elsewhere'],
+	['localhost/api', 'https://localhost/api'],
+])('the base URL %j is %s', (baseUrl, expected) => {
+	expect(checkCredential({ baseUrl, apiKey: ' key ' })).toEqual({
+		ok: true,
+		value: { baseUrl: expected, apiKey: 'key' },
+	});
+});
+
+test.each<[unknown, string]>([
+	['', 'is empty'],
+	[' ', 'is empty'],
+	[7, 'is empty'],
+	['ftp://agents.example.com', 'must start with https:// or http://'],
+	['https://agents example.com', 'contains a space or a backslash'],
+	['https://agents.example.com\\api', 'contains a space or a backslash'],
+	['https://', 'is not a web address'],
+	['https:///api', 'is not a web address'],
+	['https:/agents.example.com', 'is not a web address'],
+	['https://agents.example.com:port/api', 'is not a web address'],
+	['https://me@agents.example.com', 'must not carry a user name or password'],
+	['https://:pw@agents.example.com', 'must not carry a user name or password'],
+	['https://agents.example.com/api?a=1', 'must not carry a query (?)'],
+	['https://agents.example.com/api#a', 'must not carry a fragment (#)'],
+])('the base URL %j %s', (baseUrl, is) => {
+	expect(checkCredential({ ...good, baseUrl })).toEqual({
+		ok: false,
+		failure: {
+			message: `'Base URL' in the credential ${is}`,
+			description: expect.stringMatching(/^Open this node's credential and correct it\./) as string,
+			details: {},
+		},
+	});
+});
+
+test.each<[unknown, string]>([
+	['', 'is empty'],
+	[undefined, 'is empty'],
+	['a\nb', 'contains a line break'],
+	['a\rb', 'contains a line break'],
+	['a b', 'contains a space or a character that no key has'],
+	['a\u007f', 'contains a space or a character that no key has'],
+	['ключ', 'contains a space or a character that no key has'],
+])('the key %j %s', (apiKey, is) => {
+	expect(checkCredential({ ...good, apiKey })).toEqual({
+		ok: false,
+		failure: {
+			message: `'API Key' in the credential ${is}`,
+			description: expect.stringMatching(/paste the key again, as the service showed it/) as string,
+			details: {},
+		},
+	});
+});
+
+describe('the key is added to a request', () => {
+	const { origin } = new URL(good.baseUrl);
+
+	test('beside its other headers', () => {
+		const request = { url: `${good.baseUrl}/agents`, headers: { accept: 'json' } };
+		expect(addApiKey(good, request)).toEqual({
+			...request,
+			headers: { accept: 'json', 'x-api-key': 'key' },
+		});
+	});
+
+	test.each([
+		{ url: `${origin}/elsewhere` },
+		{ url: '', uri: `${origin}/elsewhere` },
+		{ url: '/agents', baseURL: origin },
+	])('to its host: %j', (request) => {
+		expect(addApiKey(good, request).headers).toEqual({ 'x-api-key': 'key' });
+	});
+
+	test.each([
+		{ url: 'https://elsewhere.example.com/api/v1/agents' },
+		{ url: 'http://agents.example.com/api/v1/agents' },
+		{ url: `${origin}/agents`, baseURL: 'https://elsewhere.example.com' },
+		{ url: `${origin}/agents`, uri: 'https://elsewhere.example.com' },
+		{ url: '/agents' },
+	])('and to no other: %j', (request) => {
+		expect(() => addApiKey(good, request)).toThrow(
+			"The API key is sent to https://agents.example.com alone, the host in the credential's Base URL",
+		);
+	});
+
+	test('only where the credential may be used', () => {
+		expect(() => addApiKey({ ...good, apiKey: '' }, { url: good.baseUrl })).toThrow(
+			"'API Key' in the credential is empty",
+		);
+	});
+});

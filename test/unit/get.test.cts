@@ -1,0 +1,115 @@
+import { SimulatedHost, type Simulation } from './simulatedHost.cts';
+import { json, SimulatedService, type Behaviour } from './simulatedService.cts';
+
+// 'Get a run', from its parameters to its items.
+const SECOND = 1_000;
+const MINUTE = 60 * SECOND;
+const RUN_ID = '11111111-2222-4333-8444-000000000000';
+
+beforeEach(() => jest.useFakeTimers());
+afterEach(() => jest.useRealTimers());
+
+/** Gets the run that was just started at the service; gives what the node gave, or threw. */
+async function get(
+	parameters: object = {},
+	{ behaviour = {}, ...simulation }: Partial<Simulation> & { behaviour?: Partial<Behaviour> } = {},
+) {
+	const service = new SimulatedService({ runOf: () => ({ durationMs: MINUTE }), ...behaviour });
+	const at = performance.now();
+	service.created.push({ agentId: 7, item: 0, at, date: Date.now() });
+	const host = new SimulatedHost({
+		service,
+		count: 1,
+		...simulation,
+		parameters: { operation: 'get', agentId: 7, runId: RUN_ID, ...parameters },
+	});
+	const seen = { service, host, jsons: [] as unknown[], thrown: '', ms: 0 };
+	try {
+		seen.jsons = (await host.execute()).map((item) => item.json);
+	} catch (thrown) {
+		seen.thrown = (thrown as Error).message;
+	}
+	seen.ms = performance.now() - at;
+	return seen;
+}
+
+test('gives the run as it is now', async () => {
+	const { jsons, service, host } = await get();
+	expect(jsons).toMatchObject([{ status: 'running', run_id: RUN_ID, agent_id: 7 }]);
+	expect(service.requests).toHaveLength(1);
+	expect(host.context).toEqual({});
+});
+
+test('with waiting, gives it once it has finished, and polls at once', async () => {
+	const { jsons, service } = await get({ waitForCompletion: true });
+	expect(jsons).toMatchObject([{ status: 'succeeded', output: '0', agent_id: 7 }]);
+	expect(service.polledAt[0]).toBeLessThan(SECOND);
+	expect(service.created).toHaveLength(1);
+});
+
+test.each([
+	['an agent', { agentId: 'seven' }, /'Agent' is not a whole number: seven/],
+	['a run ID', { runId: '../x' }, /'Run ID' is not a run ID: \.\.\/x/],
+	['no run ID', { runId: '' }, /'Run ID' is empty/],
+	['a time limit', { options: { timeout: -1 } }, /Time Limit \(Seconds\)/],
+])('%s that cannot be sends nothing', async (_, parameters, says) => {
+	const { thrown, service } = await get(parameters);
+	expect(thrown).toMatch(says);
+	expect(service.requests).toEqual([]);
+});
+
+test('an agent by its name is looked up', async () => {
+	const named = (value: string) => ({ agentId: { __rl: true, mode: 'name', value } });
+	const behaviour = { agents: { 7: 'Reporter' } };
+	expect((await get(named('reporter'), { behaviour })).jsons).toMatchObject([{ agent_id: 7 }]);
+	expect((await get(named('Nobody'), { behaviour })).thrown).toContain("'Nobody'");
+});
+
+test('without waiting, trouble is met with five attempts, and named', async () => {
+	const behaviour = { trouble: () => ({ statusCode: 503 }) };
+	const { thrown, service } = await get({}, { behaviour });
+	expect(thrown).toContain(`(run ${RUN_ID} of agent 7)`);
+	expect(service.requests).toHaveLength(5);
+});
+
+test('a run that has failed is a failed item, and never started anew', async () => {
+	const behaviour = { runOf: () => ({ durationMs: 0, status: 'failed' as const }) };
+	for (const waitForCompletion of [true, false]) {
+		const { thrown, service } = await get(
+			{ waitForCompletion },
+			{ behaviour, node: { retryOnFail: true, maxTries: 2 } },
+		);
+		expect(thrown).toContain('failed: item 0');
+		expect(service.created).toHaveLength(1);
+	}
+});
+
+describe('how many at a time', () => {
+	/** How many requests were sent in the first second, of 15 items at a service that takes a minute to answer. */
+	async function atOnce(waitForCompletion: boolean): Promise<number> {
+		const behaviour = { latencyMs: 5 * SECOND };
+		const { service } = await get({ waitForCompletion }, { behaviour, count: 15 });
+		const [first] = service.requests;
+		return service.requests.filter(({ at }) => at < first!.at + SECOND).length;
+	}
+
+	test('ten without waiting', async () => expect(await atOnce(false)).toBe(10));
+	test('all with waiting', async () => expect(await atOnce(true)).toBe(15));
+});
+
+test('an execution that is cancelled meanwhile asks no more', async () => {
+	for (const waitForCompletion of [true, false]) {
+		const service = new SimulatedService({
+			runOf: () => ({ durationMs: MINUTE }),
+			trouble: () => json(503, {}),
+		});
+		const host = new SimulatedHost({
+			service,
+			count: 1,
+			parameters: { operation: 'get', agentId: 7, runId: RUN_ID, waitForCompletion },
+		});
+		setTimeout(() => host.cancelling.abort(), 100);
+		await expect(host.execute()).rejects.toThrow(/cancel/i);
+		expect(service.requests).toHaveLength(1);
+	}
+});

@@ -1,0 +1,227 @@
+import { readBindings } from '../../nodes/AgentInvocation/resources/run/parameters.ts';
+import { contextOf, type Told } from './fakeContext.cts';
+
+// What an item's parameters become: bindings of text, or what is wrong and what to do.
+const read = (parameters: Record<string, unknown>, told: Told = {}) =>
+	readBindings(contextOf({ parameters, ...told }), 0);
+
+const bound = (values: Record<string, string>) => ({
+	ok: true,
+	value: Object.entries(values).map(([name, value]) => ({ name, value })),
+});
+
+function expectRefusal(result: unknown, message: string, remedy: RegExp): void {
+	expect(result).toEqual({
+		ok: false,
+		failure: { message, description: expect.stringMatching(remedy) as string, details: {} },
+	});
+}
+
+describe('values of any kind', () => {
+	test('become text, and empty ones are left out', () => {
+		const values = { text: ' a ', number: 0, truth: false, none: null, empty: '' };
+		expect(read({ specifyParameters: 'json', parametersJson: values })).toEqual(
+			bound({ text: ' a ', number: '0', truth: 'false' }),
+		);
+	});
+
+	test.each([
+		[[], 'an array'],
+		[{}, 'an object'],
+	])('but %j is refused', (value, kind) => {
+		expectRefusal(
+			read({ specifyParameters: 'json', parametersJson: { a: 1, city: value } }),
+			`The value of parameter 'city' is ${kind}`,
+			/^The service takes text\. .*JSON\.stringify/,
+		);
+	});
+});
+
+describe('fields', () => {
+	const column = (id: string, more = {}) => ({ id, displayName: id, required: false, ...more });
+	const fields = (value: unknown, schema?: unknown, mappingMode = 'defineBelow') => ({
+		parameters: { mappingMode, value, schema },
+	});
+
+	test('are read where nothing else is chosen', () => {
+		expect(read(fields({ city: 'Paris', empty: '' }))).toEqual(bound({ city: 'Paris' }));
+		expect(read({})).toEqual(bound({}));
+	});
+
+	test.each([undefined, null, ''])('that are required and have %j are named', (value) => {
+		expectRefusal(
+			read(fields({ city: value }, [column('more'), column('city', { required: true })])),
+			"Parameter 'city' is required and has no value",
+			/^Fill it in\. An expression must give a value for every item\.$/,
+		);
+	});
+
+	test('that the user has removed are not required', () => {
+		const schema = [column('city', { required: true, removed: true })];
+		expect(read(fields({}, schema))).toEqual(bound({}));
+	});
+
+	test('that are required and have a value are bound', () => {
+		expect(read(fields({ city: 0 }, [column('city', { required: true })]))).toEqual(
+			bound({ city: '0' }),
+		);
+	});
+
+	describe('of the input item', () => {
+		const items = [{ json: { city: 'Rome', other: 'thing' } }];
+		const mapped = (schema?: unknown) => fields(null, schema, 'autoMapInputData');
+
+		test('are those that the agent has', () => {
+			expect(read(mapped([column('city'), column('absent')]), { items })).toEqual(
+				bound({ city: 'Rome' }),
+			);
+		});
+
+		test('that are required are to be there', () => {
+			expectRefusal(
+				read(mapped([column('country', { required: true })]), { items }),
+				"Parameter 'country' is required and has no value",
+				/^The input item has no field 'country'\. .*'Map Each Column Manually'\.$/,
+			);
+		});
+
+		test('are none without an item', () => {
+			expect(read(mapped([column('city')]), { items: [] })).toEqual(bound({}));
+		});
+
+		test.each([['={{ $json.agent }}'], [{ __rl: true, mode: 'id', value: '={{ 1 }}' }]])(
+			'cannot be mapped while the agent is not known: %j',
+			(agentId) => {
+				expectRefusal(
+					read(mapped(), { items, node: { parameters: { agentId } } }),
+					"The agent's parameters are not known, so nothing can be mapped to them",
+					/^'Agent' is an expression\. .*'Using Name-Value Pairs' or 'Using JSON'\.$/,
+				);
+			},
+		);
+
+		test.each([[undefined], ['1'], [{ __rl: true, mode: 'id', value: '1' }], [7]])(
+			'are none of an agent that has none: %j',
+			(agentId) => {
+				const node = { parameters: { agentId: agentId as string } };
+				expect(read(mapped(), { items, node })).toEqual(bound({}));
+			},
+		);
+
+		test('of an agent given by an expression are mapped once its parameters are known', () => {
+			const node = { parameters: { agentId: '={{ 1 }}' } };
+			expect(read(mapped([column('city')]), { items, node })).toEqual(bound({ city: 'Rome' }));
+		});
+	});
+});
+
+describe('name-value pairs', () => {
+	const pairs = (values: unknown) =>
+		read({ specifyParameters: 'keypair', 'parameterPairs.values': values });
+
+	test('are bound, and those without a name and a value are passed over', () => {
+		const values = [
+			{ name: ' city ', value: 'Paris' },
+			{ name: '', value: '' },
+			'odd',
+			{ value: null },
+		];
+		expect(pairs(values)).toEqual(bound({ city: 'Paris' }));
+	});
+
+	test.each([undefined, null, 'odd', {}])('that are none, %j, bind nothing', (values) => {
+		expect(pairs(values)).toEqual(bound({}));
+	});
+
+	test.each([[{ name: ' ', value: 'x' }], [{ value: 'x' }], [{ name: 7, value: 'x' }]])(
+		'with a value need a name: %j',
+		(pair) => {
+			expectRefusal(
+				pairs([{ name: 'a', value: 1 }, pair]),
+				"A name under 'Parameters' is empty",
+				/^Give each value the name of one of the agent's parameters, or remove the pair\.$/,
+			);
+		},
+	);
+
+	test('have each name once', () => {
+		expectRefusal(
+			pairs([
+				{ name: 'a', value: 1 },
+				{ name: 'b', value: 1 },
+				{ name: 'b', value: '' },
+			]),
+			"Parameter 'b' is given more than once",
+			/^Keep one value for each parameter\.$/,
+		);
+	});
+});
+
+describe('JSON', () => {
+	const json = (source: unknown) => read({ specifyParameters: 'json', parametersJson: source });
+	const forms = 'Enter an object, such as .* For no parameters, enter \\{\\}\\.';
+
+	test.each<[unknown, Record<string, string>]>([
+		['{ "a": "1", "b": 2 }', { a: '1', b: '2' }],
+		[{ a: '1' }, { a: '1' }],
+		['[{ "name": "a", "value": 1 }, { "name": "b", "value": null }]', { a: '1' }],
+		['{}', {}],
+		['[]', {}],
+		['{ "a": "has \\"a\\": in it" }', { a: 'has "a": in it' }],
+	])('%j is bound', (source, values) => {
+		expect(json(source)).toEqual(bound(values));
+	});
+
+	test.each([undefined, '', '  '])('is empty: %j', (source) => {
+		expectRefusal(json(source), "'Parameters (JSON)' is empty", new RegExp(`^${forms}$`));
+	});
+
+	test('that cannot be read says why', () => {
+		expectRefusal(
+			json('{ a: 1 }'),
+			"'Parameters (JSON)' is not valid JSON",
+			new RegExp(`^${forms} The JSON reader says: .+ JSON`),
+		);
+	});
+
+	test.each(['7', 'null', '"text"', 7])('is neither an object nor an array: %j', (source) => {
+		expectRefusal(
+			json(source),
+			"'Parameters (JSON)' is neither an object nor an array",
+			new RegExp(`^${forms}$`),
+		);
+	});
+
+	test.each([
+		[{ value: 1 }],
+		[{ name: 'a' }],
+		[{ name: '', value: 1 }],
+		[{ name: 1, value: 1 }],
+		[7],
+	])('an array has entries with a name and a value, and not %j', (entry) => {
+		expectRefusal(
+			json([{ name: 'b', value: 2 }, entry]),
+			`'Parameters (JSON)' has an entry without a name and a value: ${JSON.stringify(entry)}`,
+			new RegExp(`^${forms}$`),
+		);
+	});
+
+	test.each(['{ "a": 1, "b": 2, "a" : 3 }', '{ "a": 1, "\\u0061": 3 }'])(
+		'has each name once: %s',
+		(source) => {
+			expectRefusal(
+				json(source),
+				"Parameter 'a' is given more than once",
+				/^Keep one value for each parameter\.$/,
+			);
+		},
+	);
+
+	test('with an object as a value is refused for that, whatever names are in it', () => {
+		expectRefusal(
+			json('{ "a": { "b": 1 }, "b": 2 }'),
+			"The value of parameter 'a' is an object",
+			/^The service takes text/,
+		);
+	});
+});

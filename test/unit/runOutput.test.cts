@@ -1,0 +1,180 @@
+import type { Wait } from '../../nodes/AgentInvocation/runs/itemState.ts';
+import { resultOf, timeIsUp } from '../../nodes/AgentInvocation/runs/runOutput.ts';
+import type { WaitOptions } from '../../nodes/AgentInvocation/runs/waitOptions.ts';
+import type { Run } from '../../nodes/AgentInvocation/service/types.ts';
+
+const subject = { agentId: 7, runId: 'x' };
+const options: WaitOptions = {
+	timeoutMs: 60_000,
+	pollIntervalMs: 0,
+	onUnsuccessfulRun: 'error',
+	onTimeout: 'error',
+	outputFormat: 'text',
+	whereToWait: 'auto',
+};
+const ended = (more: Partial<Run>): Run => ({ run_id: 'X', status: 'succeeded', ...more });
+
+describe('a run', () => {
+	test('is output with what it brought first, the ID that was asked for, and without what is missing', () => {
+		const run = ended({ created_at: 'then', output: 'Done', extra: { a: 1 }, error: undefined });
+		const step = resultOf(run, subject, options);
+		expect(step).toEqual({
+			is: 'done',
+			outputs: [
+				{
+					status: 'succeeded',
+					output: 'Done',
+					agent_id: 7,
+					run_id: 'x',
+					created_at: 'then',
+					extra: { a: 1 },
+				},
+			],
+		});
+		expect(Object.keys((step as { outputs: object[] }).outputs[0]!)).toEqual([
+			'status',
+			'output',
+			'agent_id',
+			'run_id',
+			'created_at',
+			'extra',
+		]);
+	});
+
+	test.each<[Partial<Run>, string]>([
+		[{ status: 'failed', error: 'No tool.' }, 'failed: No tool'],
+		[{ status: 'failed', error: { message: 'No tool' } }, 'failed: No tool'],
+		[{ status: 'failed', error: { message: 1 } }, 'failed: {"message":1}'],
+		[{ status: 'failed', error: null }, 'failed'],
+		[{ status: 'failed' }, 'failed'],
+		[{ status: 'failed', error: '' }, 'failed'],
+		[{ status: 'cancelled', error: 'odd' }, 'was cancelled at the service'],
+		[{ status: 'expired', completed_at: 'then' }, "ended as 'expired'"],
+	])('that ended so fails: %j', (more, end) => {
+		expect(resultOf(ended(more), subject, options)).toEqual({
+			is: 'failed',
+			runEnded: true,
+			failure: {
+				message: `The agent's run ${end} (run x of agent 7)`,
+				description:
+					"This is how the run ended at the service. To output such runs instead, choose 'Output the Run' in 'If Run Does Not Succeed' under 'Options'.",
+				details: { agent_id: 7, run_id: 'x', status: more.status },
+			},
+		});
+	});
+
+	test('that failed is output where the user wants it', () => {
+		const run = ended({ status: 'failed', error: 'No tool' });
+		expect(resultOf(run, subject, { ...options, onUnsuccessfulRun: 'output' })).toEqual({
+			is: 'done',
+			outputs: [{ status: 'failed', error: 'No tool', agent_id: 7, run_id: 'x' }],
+			isUnsuccessful: true,
+		});
+	});
+
+	test('that goes on is output as it is', () => {
+		expect(resultOf(ended({ status: 'running' }), subject, options)).toEqual({
+			is: 'done',
+			outputs: [{ status: 'running', agent_id: 7, run_id: 'x' }],
+		});
+	});
+});
+
+describe('output as JSON', () => {
+	const asJson = { ...options, outputFormat: 'json' } as const;
+
+	test.each<[unknown, unknown]>([
+		['{"a":[1]}', { a: [1] }],
+		['7', 7],
+		[{ a: 1 }, { a: 1 }],
+	])('of %j is %j', (output, expected) => {
+		const step = resultOf(ended({ output: output as string }), subject, asJson);
+		expect(step).toMatchObject({ is: 'done', outputs: [{ output: expected, run_id: 'x' }] });
+	});
+
+	test('stays unsuccessful where the run was', () => {
+		const run = ended({ status: 'failed', output: '{}' });
+		const both = { ...asJson, onUnsuccessfulRun: 'output' } as const;
+		expect(resultOf(run, subject, both)).toMatchObject({ is: 'done', isUnsuccessful: true });
+	});
+
+	test('of another text fails, keeps the text, and is not taken for the end of the run', () => {
+		const step = resultOf(ended({ output: 'plain' }), subject, asJson);
+		expect(step).toEqual({
+			is: 'failed',
+			failure: {
+				message: "The agent's output is not JSON (run x of agent 7)",
+				description: expect.stringMatching(
+					/^Set 'Output Format' under 'Options' to 'Text'\. To get the text of this run, use 'Get a run' with its ID and that format\. The JSON reader says: .*JSON/,
+				) as string,
+				details: { agent_id: 7, run_id: 'x', status: 'succeeded', output: 'plain' },
+			},
+		});
+	});
+});
+
+describe('at the time limit', () => {
+	const wait = {
+		...subject,
+		options,
+		startedAt: 1_000,
+		deadline: 61_000,
+		lastSeen: { run_id: 'x', status: 'running', more: 1 },
+	} as unknown as Wait;
+	const lasts = "It goes on at the service. To get its result later, use 'Get a run' with its ID.";
+	const raise = "To wait longer, raise 'Time Limit (Seconds)' under 'Options'.";
+	const byWorkflow = "The workflow's own timeout, in its settings, leaves no more time.";
+
+	test('a run fails, and is not over', () => {
+		expect(timeIsUp(wait)).toEqual({
+			is: 'failed',
+			failure: {
+				message: "The agent's run has not finished within 60 s (run x of agent 7)",
+				description: `${lasts} ${raise}`,
+				details: { agent_id: 7, run_id: 'x', status: 'running' },
+			},
+		});
+	});
+
+	test('what the last poll met is said, without the run once more', () => {
+		const trouble = {
+			message: 'No connection (run x of agent 7)',
+			description: 'Check it.',
+			details: { http_status: 502, agent_id: 8 },
+		};
+		expect(timeIsUp({ ...wait, lastSeen: undefined }, trouble)).toMatchObject({
+			failure: {
+				description: `${lasts} ${raise} The last poll met trouble: No connection. Check it.`,
+				details: { http_status: 502, agent_id: 7, run_id: 'x' },
+			},
+		});
+	});
+
+	test.each([
+		[0, 61_000, '60 s', byWorkflow],
+		[60_000, 60_999, '60 s', byWorkflow],
+		[60_000, 60_950, '60 s', byWorkflow],
+		[60_000, 51_249, '50.2 s', byWorkflow],
+		[60_000, 0, '0 s', byWorkflow],
+	])(
+		'of %d ms, reached at %d, it is the one of the workflow',
+		(timeoutMs, deadline, says, remedy) => {
+			const step = timeIsUp({ ...wait, deadline, options: { ...options, timeoutMs } });
+			const { failure } = step as { failure: { message: string; description: string } };
+			expect(failure.message).toContain(`within ${says} (`);
+			expect(failure.description).toBe(`${lasts} ${remedy}`);
+		},
+	);
+
+	test('it is output as it was last seen where the user wants it', () => {
+		const both = { ...options, onTimeout: 'output' } as const;
+		expect(timeIsUp({ ...wait, options: both })).toEqual({
+			is: 'done',
+			outputs: [{ status: 'running', agent_id: 7, run_id: 'x', more: 1 }],
+		});
+		expect(timeIsUp({ ...wait, lastSeen: undefined, options: both })).toEqual({
+			is: 'done',
+			outputs: [{ status: 'pending', agent_id: 7, run_id: 'x' }],
+		});
+	});
+});

@@ -1,0 +1,247 @@
+import type { IDataObject, IExecuteFunctions, IHttpRequestOptions } from 'n8n-workflow';
+
+import {
+	createRun,
+	dryRun,
+	getRun,
+	listAgents,
+} from '../../nodes/AgentInvocation/service/endpoints.ts';
+import { openService } from '../../nodes/AgentInvocation/service/service.ts';
+
+const BASE_URL = 'https://agents.example.com/api/v1';
+const RUN_ID = '11111111-2222-4333-8444-555555555555';
+const KEY = 'a-key-of-some-length';
+
+/** n8n with a credential, whose request helper gives this response, or throws it. */
+function hostOf(response: object | Error) {
+	const host = {
+		credential: { baseUrl: `${BASE_URL}/`, apiKey: KEY } as IDataObject | Error,
+		readings: 0,
+		sent: [] as IHttpRequestOptions[],
+	};
+	const functions = {
+		getCredentials() {
+			host.readings++;
+			const { credential } = host;
+			return credential instanceof Error ? Promise.reject(credential) : Promise.resolve(credential);
+		},
+		helpers: {
+			httpRequestWithAuthentication(type: string, options: IHttpRequestOptions) {
+				expect(type).toBe('agentInvocationApi');
+				host.sent.push(options);
+				return response instanceof Error
+					? Promise.reject(response)
+					: Promise.resolve({ statusCode: 200, headers: {}, ...response });
+			},
+		},
+	};
+	return { host, context: functions as unknown as IExecuteFunctions };
+}
+
+async function open(response: object | Error = {}, options = {}) {
+	const { host, context } = hostOf(response);
+	const opened = await openService(context, options);
+	if (!opened.ok) throw new Error(opened.failure.message);
+	return { host, context, service: opened.value };
+}
+
+const run = { statusCode: 200, body: JSON.stringify({ run_id: RUN_ID, status: 'running' }) };
+
+test('a request goes to the service as its endpoint says, as text, and follows no redirect', async () => {
+	const { host, service } = await open(run);
+	const always = {
+		json: true,
+		encoding: 'text',
+		returnFullResponse: true,
+		ignoreHttpStatusErrors: true,
+		disableFollowRedirect: true,
+	};
+	const binding = { name: 'city', value: 'Paris' };
+	await service.send(listAgents(10, 20));
+	await service.send(createRun(7, [binding]));
+	await service.send(createRun(7, []));
+	await service.send(dryRun(7, [binding]));
+	await service.send(getRun(7, 'a b'));
+	await service.send({ ...getRun(7, RUN_ID), timeoutMs: 5 });
+	expect(host.sent).toEqual([
+		{
+			...always,
+			method: 'GET',
+			url: `${BASE_URL}/agents`,
+			qs: { limit: 10, offset: 20 },
+			timeout: 30_000,
+		},
+		{
+			...always,
+			method: 'POST',
+			url: `${BASE_URL}/agents/7/runs`,
+			body: { parameter_bindings: [binding] },
+			timeout: 120_000,
+		},
+		{
+			...always,
+			method: 'POST',
+			url: `${BASE_URL}/agents/7/runs`,
+			body: { parameter_bindings: null },
+			timeout: 120_000,
+		},
+		{
+			...always,
+			method: 'POST',
+			url: `${BASE_URL}/agents/7/runs`,
+			qs: { dry_run: true },
+			body: { parameter_bindings: [binding] },
+			timeout: 120_000,
+		},
+		{ ...always, method: 'GET', url: `${BASE_URL}/agents/7/runs/a%20b`, timeout: 30_000 },
+		{ ...always, method: 'GET', url: `${BASE_URL}/agents/7/runs/${RUN_ID}`, timeout: 5 },
+	]);
+	expect(createRun(7, []).startsRun).toBe(true);
+	expect(dryRun(7, []).startsRun).toBe(false);
+	expect(dryRun(7, []).hasShape(undefined)).toBe(false);
+	expect(dryRun(7, []).hasShape(null)).toBe(true);
+});
+
+test('its answer is judged by its shape', async () => {
+	const { service } = await open(run);
+	expect(await service.send(getRun(7, RUN_ID))).toMatchObject({
+		kind: 'ok',
+		body: { status: 'running' },
+	});
+	expect(await service.send(listAgents(10, 0))).toMatchObject({ kind: 'foreign', status: 200 });
+});
+
+describe('the API key', () => {
+	test('is taken out of whatever the service quotes', async () => {
+		const error = { code: KEY, message: `wrong: ${KEY}`, request_id: `r-${KEY}` };
+		const { service } = await open({ statusCode: 401, body: JSON.stringify({ error }) });
+		const answer = await service.send(listAgents(1, 0));
+		expect(answer).toMatchObject({
+			kind: 'rejected',
+			serviceError: { code: '(API key)', message: 'wrong: (API key)' },
+			requestId: 'r-(API key)',
+		});
+		expect(JSON.stringify(answer)).not.toContain(KEY);
+	});
+
+	test('is taken out of what an agent says, in names and lists as well', async () => {
+		const body = JSON.stringify({ status: 'succeeded', output: [`k ${KEY}`, { [KEY]: 7 }, null] });
+		const { service } = await open({ body });
+		expect(await service.send(getRun(7, RUN_ID))).toMatchObject({
+			body: { output: ['k (API key)', { '(API key)': 7 }, null] },
+		});
+	});
+
+	test('is left there where it is so short that it may be part of a word', async () => {
+		const { host, service } = await open({ body: JSON.stringify({ status: 'is', output: 'is' }) });
+		host.credential = { baseUrl: BASE_URL, apiKey: 'is' };
+		expect(await service.send(getRun(7, RUN_ID))).toMatchObject({ body: { output: 'is' } });
+	});
+
+	test('is taken out of what was thrown', async () => {
+		const { service } = await open(new Error(`cannot send ${KEY}`));
+		expect(await service.send(getRun(7, RUN_ID))).toEqual({
+			kind: 'connectionLost',
+			reason: 'cannot send (API key)',
+		});
+	});
+
+	test('has a limiter of its own, found under a hash', async () => {
+		const [one, same, other] = [await open(run), await open(run), await open(run)];
+		other.host.credential = { baseUrl: BASE_URL, apiKey: 'another-key' };
+		await other.service.send(getRun(7, RUN_ID));
+		expect(same.service.limiter).toBe(one.service.limiter);
+		expect(other.service.limiter).not.toBe(one.service.limiter);
+		expect(one.service.key).toBe(same.service.key);
+		expect(one.service.key).toMatch(/^[\w+/]{43}=$/);
+	});
+});
+
+test('requests that are sent together share one reading of the credential, later ones do not', async () => {
+	const { host, service } = await open(run);
+	await Promise.all([1, 2, 3].map(async () => await service.send(getRun(7, RUN_ID))));
+	expect(host.readings).toBe(2);
+	await service.send(getRun(7, RUN_ID));
+	expect(host.readings).toBe(3);
+});
+
+test('a request of a cancelled execution says so', async () => {
+	const { service } = await open(new Error('aborted'), { cancel: AbortSignal.abort() });
+	expect(await service.send(getRun(7, RUN_ID))).toEqual({ kind: 'cancelled' });
+});
+
+describe('a credential', () => {
+	const away = new Error('The secret store does not answer');
+	const gone = new Error('Credential with ID "1" does not exist for type "agentInvocationApi".');
+	const none = new Error('Node does not have any credentials set for "agentInvocationApi"!');
+	const known = { known: BASE_URL };
+
+	test.each([away, gone])(
+		'that cannot be read at first fails, and n8n says why: %s',
+		async (thrown) => {
+			const { host, context } = hostOf(run);
+			host.credential = thrown;
+			expect(await openService(context)).toEqual({
+				ok: false,
+				failure: {
+					message: "This node's credential cannot be used",
+					description: `Choose or create one under 'Credential to connect with'. n8n says: ${thrown.message}`,
+					details: {},
+					cause: thrown,
+				},
+			});
+		},
+	);
+
+	test('that is away while runs are known is waited for', async () => {
+		const { host, context } = hostOf(run);
+		host.credential = away;
+		const opened = await openService(context, known);
+		if (!opened.ok) throw new Error('not opened');
+		const { value: service } = opened;
+		expect(service.baseUrl).toBe(BASE_URL);
+		expect(await service.send(getRun(7, RUN_ID))).toEqual({
+			kind: 'notSent',
+			reason: away.message,
+		});
+		host.credential = { baseUrl: BASE_URL, apiKey: KEY };
+		expect(await service.send(getRun(7, RUN_ID))).toMatchObject({ kind: 'ok' });
+	});
+
+	test('that cannot be used any more sends nothing, and says why', async () => {
+		const { host, service } = await open(run);
+		host.credential = { baseUrl: '', apiKey: KEY };
+		expect(await service.send(getRun(7, RUN_ID))).toEqual({
+			kind: 'notSent',
+			reason: "'Base URL' in the credential is empty",
+		});
+		expect(host.sent).toEqual([]);
+	});
+
+	test.each([gone, none])('that is gone fails: %s', async (thrown) => {
+		const { host, context, service } = await open(run);
+		host.credential = thrown;
+		expect((await openService(context, known)).ok).toBe(false);
+		expect(await service.send(getRun(7, RUN_ID))).toEqual({
+			kind: 'credentialChanged',
+			reason: thrown.message,
+		});
+	});
+
+	test('with another address fails, and no key is sent there', async () => {
+		const { host, context, service } = await open(run);
+		host.credential = { baseUrl: 'https://elsewhere.example.com', apiKey: KEY };
+		expect(await service.send(getRun(7, RUN_ID))).toEqual({
+			kind: 'credentialChanged',
+			reason: "The credential's Base URL is another one now",
+		});
+		expect(host.sent).toEqual([]);
+		const opened = await openService(context, known);
+		expect(opened).toMatchObject({
+			ok: false,
+			failure: {
+				message: "This node's credential was removed or changed while the node was running",
+			},
+		});
+	});
+});

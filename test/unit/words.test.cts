@@ -1,0 +1,136 @@
+import { answerKinds, type AnswerKind } from '../../nodes/AgentInvocation/service/answerKinds.ts';
+import {
+	explainAnswer,
+	explanationsByCode,
+	failWith,
+} from '../../nodes/AgentInvocation/service/explainAnswer.ts';
+
+// What is said of each answer, word for word: a change shows in the snapshot, to be read there once more.
+const baseUrl = 'https://agents.example.com/api/v1';
+const kinds = Object.keys(answerKinds) as AnswerKind[];
+
+test.each(kinds)('an answer of the kind %s', (kind) => {
+	expect(explainAnswer({ kind }, { baseUrl })).toMatchSnapshot();
+});
+
+test.each(Object.keys(explanationsByCode))('the code %s', (code) => {
+	const answer = { kind: 'rejected' as const, status: 400, serviceError: { code, message: '' } };
+	expect(explainAnswer(answer, { baseUrl })).toMatchSnapshot();
+	expect(explainAnswer(answer, { baseUrl, agentId: 7 }).message).toMatchSnapshot();
+});
+
+test.each(kinds.filter((kind) => answerKinds[kind].mayHaveStarted))(
+	'a create that gets %s may have started a run',
+	(kind) => {
+		const { message, description } = explainAnswer(
+			{ kind },
+			{ baseUrl, agentId: 7, startsRun: true },
+		);
+		expect(message).toMatch(/ \(a run may have been started\)$/);
+		expect(description).toMatch(
+			/^A run of agent 7 may have been started all the same\. Before you run this item again, check at the service whether the run is there\. /,
+		);
+	},
+);
+
+test.each(kinds.filter((kind) => !answerKinds[kind].mayHaveStarted))(
+	'a create that gets %s has started nothing',
+	(kind) => {
+		const { message, description } = explainAnswer({ kind }, { baseUrl, startsRun: true });
+		expect(`${message} ${description}`).not.toContain('may have been started');
+	},
+);
+
+test("the run, the service's words, the reason and what is known are passed on", () => {
+	const answer = {
+		kind: 'serverError' as const,
+		status: 503,
+		requestId: 'r1',
+		reason: 'down',
+		serviceError: { code: 'odd', message: 'Not now' },
+	};
+	const { ok, failure } = failWith(answer, { baseUrl, agentId: 7, runId: 'x' });
+	expect(ok).toBe(false);
+	expect(failure.message).toMatch(/ \(run x of agent 7\)$/);
+	expect(failure.description).toMatch(/ The service says: Not now Reason: down$/);
+	expect(failure.details).toEqual({
+		code: 'odd',
+		http_status: 503,
+		request_id: 'r1',
+		agent_id: 7,
+		run_id: 'x',
+	});
+	expect(explainAnswer({ kind: 'timedOut' }, { baseUrl }).details).toEqual({});
+});
+
+describe('a 400', () => {
+	const of = (code: string, message: string) =>
+		explainAnswer({ kind: 'rejected', status: 400, serviceError: { code, message } }, { baseUrl });
+
+	test('with an unknown code says what the service says, once', () => {
+		const { message, description } = of('odd', ' The agent has no model. ');
+		expect(message).toBe('The agent has no model');
+		expect(description).not.toContain('The agent has no model');
+	});
+
+	test.each(['toString', ''])(
+		'with the code %j is said in our own words where the service has none',
+		(code) => {
+			expect(of(code, '').message).toBe('The service rejected the request');
+		},
+	);
+});
+
+test('a 401 is about the key, whatever its code', () => {
+	const answer = {
+		kind: 'rejected' as const,
+		status: 401,
+		serviceError: { code: 'odd', message: 'No' },
+	};
+	expect(explainAnswer(answer, { baseUrl }).message).toBe(
+		'The service does not accept the API key',
+	);
+	expect(explainAnswer({ ...answer, status: 404 }, { baseUrl }).message).toBe(
+		'The service rejected the request',
+	);
+});
+
+test('an address that does not end as usual is said to', () => {
+	const { description } = explainAnswer(
+		{ kind: 'foreign' },
+		{ baseUrl: 'https://example.com/api' },
+	);
+	expect(description).toBe(
+		"The credential's 'Base URL' usually ends in /api/v1, and this one does not.",
+	);
+});
+
+describe('the parameter that the service means', () => {
+	const of = (code: string, message: string, ...names: string[]) =>
+		explainAnswer(
+			{ kind: 'rejected', status: 400, serviceError: { code, message } },
+			{ baseUrl, agentId: 7, bindings: names.map((name) => ({ name, value: `value of ${name}` })) },
+		).message;
+
+	test.each(["'b'", '"b"', '`b`'])('is the one that it quotes: %s', (quoted) => {
+		expect(of('unknown_parameter', `Unknown: ${quoted}`, 'a', 'b')).toBe(
+			"Agent 7 has no parameter 'b'",
+		);
+		expect(of('invalid_parameter_value', `Wrong: ${quoted}`, 'a', 'b')).toBe(
+			"Parameter 'b' of agent 7 cannot be 'value of b'",
+		);
+	});
+
+	test('is the only one that was given', () => {
+		expect(of('unknown_parameter', 'Unknown', 'a')).toBe("Agent 7 has no parameter 'a'");
+	});
+
+	test.each([['Unknown'], ["Unknown: 'a' or 'b'"]])('is not known of several: %s', (message) => {
+		expect(of('unknown_parameter', message, 'a', 'b')).toBe(
+			'Agent 7 does not have one of the parameters',
+		);
+		expect(of('invalid_parameter_value', message, 'a', 'b')).toBe(
+			"A parameter's value is not one that agent 7 knows",
+		);
+	});
+});
