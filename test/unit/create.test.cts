@@ -1,3 +1,8 @@
+import { systemClock as clock } from '../../nodes/AgentInvocation/clock.ts';
+import type { ItemWork } from '../../nodes/AgentInvocation/resources/operation.ts';
+import { create as createOperation } from '../../nodes/AgentInvocation/resources/run/create.ts';
+import { RateLimiter } from '../../nodes/AgentInvocation/service/rateLimiter.ts';
+import { contextOf } from './fakeContext.cts';
 import { SimulatedHost, type Simulation } from './simulatedHost.cts';
 import {
 	json,
@@ -5,6 +10,7 @@ import {
 	type Behaviour,
 	type SimulatedResponse,
 } from './simulatedService.cts';
+import { settle } from './virtualTime.cts';
 
 // 'Create a run', from its parameters to its items.
 const SECOND = 1_000;
@@ -182,10 +188,24 @@ describe('a dry run', () => {
 		expect(service.requests.some(({ isDryRun }) => isDryRun)).toBe(false);
 	});
 
-	test('that is cancelled meanwhile gives nothing', async () => {
-		const service = new SimulatedService({ ...quick, compiled: {}, latencyMs: MINUTE });
-		const host = new SimulatedHost({ service, count: 1, ...simulation });
-		setTimeout(() => host.cancelling.abort(), SECOND);
-		await expect(host.execute()).rejects.toThrow(/cancel/i);
-	});
+	test.each([1, { mode: 'name', value: 'Reporter' }])(
+		'that is cancelled meanwhile is stopped, with the agent given as %j',
+		async (agentId) => {
+			const cancelling = new AbortController();
+			setTimeout(() => cancelling.abort(), SECOND);
+			const service = {
+				key: 'key',
+				limiter: new RateLimiter(clock),
+				send: () => new Promise(() => {}),
+			};
+			const parameters = { agentId, dryRun: true, specifyParameters: 'json', parametersJson: '{}' };
+			const work = {
+				context: contextOf({ parameters }),
+				itemIndex: 0,
+				service,
+				signal: cancelling.signal,
+			} as unknown as ItemWork;
+			expect(await settle(createOperation.begin(work))).toEqual({ is: 'stopped' });
+		},
+	);
 });

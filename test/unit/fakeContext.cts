@@ -33,6 +33,7 @@ export interface Told {
 /** What a node's code asks n8n for, where no request is sent. */
 export function contextOf(told: Told): IExecuteFunctions {
 	const { kept = {}, items = [{ json: {} }], before = [], below = [], stored = {} } = told;
+	const flow = {};
 	const node = { name: 'Run', type: 'agentInvocation', ...told.node } as INode;
 	const source = { main: [{ previousNode: 'Source' }] };
 	// The one that was given, which the code changes in place.
@@ -45,7 +46,7 @@ export function contextOf(told: Told): IExecuteFunctions {
 	const functions = {
 		getNode: () => node,
 		getMode: () => told.mode ?? 'trigger',
-		getContext: () => kept,
+		getContext: (of: string) => (of === 'node' ? kept : flow),
 		getExecutionId: () => ('executionId' in told ? told.executionId : '1'),
 		getInputData: () => items,
 		getNodeParameter: (name: string, _index: number, fallback: unknown) =>

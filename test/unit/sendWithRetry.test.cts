@@ -1,5 +1,5 @@
 import type { Answer } from '../../nodes/AgentInvocation/service/answer.ts';
-import { createRun } from '../../nodes/AgentInvocation/service/endpoints.ts';
+import { createRun, getRun } from '../../nodes/AgentInvocation/service/endpoints.ts';
 import type { Purpose } from '../../nodes/AgentInvocation/service/answerKinds.ts';
 import { backoffMs } from '../../nodes/AgentInvocation/service/retryPolicy.ts';
 import { sendWithRetry } from '../../nodes/AgentInvocation/service/sendWithRetry.ts';
@@ -70,6 +70,99 @@ test('refusals by the rate limit take nothing of the patience with other trouble
 	const refused = Array<Answer['kind']>(7).fill('rateLimited');
 	expect((await send('serverError', 'read', 3_600_000, refused)).sent).toBe(7 + 5);
 	expect((await send('notConnected', 'create', 3_600_000, refused)).sent).toBe(7 + 5);
+});
+
+describe('what time and signals decide', () => {
+	/** A service that takes a second for each answer, which it takes from these, the last one again. */
+	function slowService(...answers: Array<Partial<Answer> & Pick<Answer, 'kind'>>) {
+		const sentAt: number[] = [];
+		const beganAt = clock.now();
+		const service = {
+			baseUrl: '',
+			limiter: new RateLimiter(clock),
+			async send() {
+				sentAt.push(clock.now() - beganAt);
+				await clock.sleep(1_000);
+				return answers.length > 1 ? answers.shift() : answers[0];
+			},
+		} as unknown as Service;
+		return { service, sentAt, ms: () => clock.now() - beganAt };
+	}
+
+	const within = (ms: number) => ({ clock, deadline: clock.now() + ms });
+	const abortedAfter = (ms: number) => {
+		const abort = new AbortController();
+		setTimeout(() => abort.abort(), ms);
+		return abort.signal;
+	};
+
+	test('another attempt that would come too late is not waited for', async () => {
+		const { service, sentAt, ms } = slowService({ kind: 'serverError' });
+		const answer = await settle(sendWithRetry(service, getRun(1, 'r'), 'read', within(1_300)));
+		expect(answer.kind).toBe('serverError');
+		expect(sentAt).toHaveLength(1);
+		expect(ms()).toBe(1_000);
+	});
+
+	test('nor is a rate limit that lasts longer', async () => {
+		const refusal = { kind: 'rateLimited', retryAfter: '9', status: 429 } as const;
+		const { service, sentAt, ms } = slowService(refusal);
+		const answer = await settle(sendWithRetry(service, createRun(1, []), 'create', within(9_999)));
+		expect(answer).toMatchObject(refusal);
+		expect(sentAt).toHaveLength(1);
+		expect(ms()).toBe(1_000);
+	});
+
+	test('what was met before tells more than that the next turn came too late', async () => {
+		const { service, sentAt } = slowService({ kind: 'serverError', status: 503 });
+		setTimeout(() => service.limiter.learn({ kind: 'rateLimited', retryAfter: '99' }, 0), 1_001);
+		const answer = await settle(sendWithRetry(service, getRun(1, 'r'), 'read', within(60_000)));
+		expect(answer).toMatchObject({ kind: 'serverError', status: 503 });
+		expect(sentAt).toHaveLength(1);
+	});
+
+	test('a turn that comes too late is told with the refusal that is in its way', async () => {
+		const { service, sentAt } = slowService({ kind: 'ok' });
+		service.limiter.learn({ kind: 'rateLimited', retryAfter: '99', status: 429 }, 0);
+		const answer = await settle(sendWithRetry(service, getRun(1, 'r'), 'read', within(60_000)));
+		expect(answer).toEqual({ kind: 'late', retryAfter: '99', status: 429 });
+		expect(sentAt).toEqual([]);
+	});
+
+	test('a request that waits for its turn is given up with the signal', async () => {
+		const { service, sentAt, ms } = slowService({ kind: 'ok' });
+		service.limiter.learn({ kind: 'rateLimited', retryAfter: '99' }, 0);
+		const patience = { ...within(600_000), signal: abortedAfter(5_000) };
+		const answer = await settle(sendWithRetry(service, createRun(1, []), 'create', patience));
+		expect(answer).toEqual({ kind: 'aborted' });
+		expect(sentAt).toEqual([]);
+		expect(ms()).toBe(5_000);
+	});
+
+	test('so is one between its attempts', async () => {
+		const { service, sentAt, ms } = slowService({ kind: 'serverError' });
+		const patience = { ...within(600_000), signal: abortedAfter(1_200) };
+		const answer = await settle(sendWithRetry(service, getRun(1, 'r'), 'read', patience));
+		expect(answer).toEqual({ kind: 'aborted' });
+		expect(sentAt).toHaveLength(1);
+		expect(ms()).toBe(1_200);
+	});
+
+	test('and the answer to one that reads is not waited for', async () => {
+		const { service, ms } = slowService({ kind: 'ok' });
+		const patience = { ...within(600_000), signal: abortedAfter(500) };
+		const answer = await settle(sendWithRetry(service, getRun(1, 'r'), 'read', patience));
+		expect(answer).toEqual({ kind: 'aborted' });
+		expect(ms()).toBe(500);
+	});
+
+	test('but the answer to a create is: it holds the ID of a run', async () => {
+		const { service, ms } = slowService({ kind: 'ok', status: 202 });
+		const patience = { ...within(600_000), signal: abortedAfter(500) };
+		const answer = await settle(sendWithRetry(service, createRun(1, []), 'create', patience));
+		expect(answer).toEqual({ kind: 'ok', status: 202 });
+		expect(ms()).toBe(1_000);
+	});
 });
 
 test('without Retry-After the pauses grow, are jittered, and end at a minute', () => {

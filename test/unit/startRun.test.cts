@@ -3,6 +3,7 @@ import { systemClock as clock } from '../../nodes/AgentInvocation/clock.ts';
 import { RunMemory } from '../../nodes/AgentInvocation/runs/runMemory.ts';
 import type { Answer } from '../../nodes/AgentInvocation/service/answer.ts';
 import { RateLimiter } from '../../nodes/AgentInvocation/service/rateLimiter.ts';
+import type { GivenAgent } from '../../nodes/AgentInvocation/resources/findAgent.ts';
 import type { ItemWork } from '../../nodes/AgentInvocation/resources/operation.ts';
 import { contextOf, type Told } from './fakeContext.cts';
 import { settle } from './virtualTime.cts';
@@ -15,6 +16,16 @@ const BASE_URL = 'https://agents.example.com/api/v1';
 const ITEM = { name: 'city', value: 'Paris' };
 
 const created = (body: object = { run_id: RUN_ID }): Answer => ({ kind: 'ok', status: 202, body });
+
+interface Start {
+	agentId?: GivenAgent;
+	bindings?: Array<typeof ITEM>;
+	retries?: boolean;
+	baseUrl?: string;
+	/** Whether the execution is cancelled a second later. */
+	cancel?: boolean;
+	limiter?: RateLimiter;
+}
 
 /** An execution whose one item starts a run at a service that gives these answers, the last one again. */
 function execution(...answers: Answer[]) {
@@ -39,17 +50,27 @@ function execution(...answers: Answer[]) {
 			retries = false,
 			baseUrl = BASE_URL,
 			cancel = false,
-		} = {}) {
+			limiter = new RateLimiter(clock),
+		}: Start = {}) {
 			const service = {
+				key: 'key',
 				baseUrl,
-				limiter: new RateLimiter(clock),
+				limiter,
 				send() {
 					self.notedAtRequests.push(structuredClone(self.memory.item(0)));
 					return Promise.resolve(answers.length > 1 ? answers.shift() : answers[0]);
 				},
 			};
-			const signal = cancel ? AbortSignal.abort() : new AbortController().signal;
-			const work = { itemIndex: 0, service, memory: self.memory, signal } as unknown as ItemWork;
+			const cancelling = new AbortController();
+			if (cancel) setTimeout(() => cancelling.abort(), 1_000);
+			const { signal } = cancelling;
+			const work = {
+				context: contextOf({}),
+				itemIndex: 0,
+				service,
+				memory: self.memory,
+				signal,
+			} as unknown as ItemWork;
 			return await settle(startRun(work, agentId, bindings, retries, clock.now() + 60_000));
 		},
 	};
@@ -67,7 +88,11 @@ describe('a run', () => {
 			lastSeen: { run_id: RUN_ID, status: 'pending', more: 1 },
 			isEarlier: false,
 		});
-		expect(node.memory.item(0)).toMatchObject({ is: 'started', run });
+		expect(node.memory.item(0)).toEqual({
+			is: 'started',
+			fingerprint: expect.stringMatching(/^.{16}$/) as string,
+			run,
+		});
 		expect(node.memory.stored.baseUrl).toBe(BASE_URL);
 	});
 
@@ -87,7 +112,11 @@ describe('a run', () => {
 		const step = await node.start();
 		expect(step).toMatchObject({
 			is: 'failed',
-			failure: { details: { agent_id: 1, run_id: '../7' } },
+			failure: {
+				message: expect.stringContaining('its ID cannot be used in an address') as string,
+				description: expect.stringContaining('looked up at the service') as string,
+				details: { agent_id: 1, run_id: '../7' },
+			},
 		});
 		expect(node.memory.runOf(0)?.runId).toBe('../7');
 	});
@@ -148,6 +177,14 @@ describe('a second attempt', () => {
 		expect(node.notedAtRequests).toHaveLength(2);
 	});
 
+	test('in another execution does not take a name for the ID', async () => {
+		const node = execution(created(), { kind: 'rejected' });
+		await node.start();
+		const again = node.again({ executionId: '2' });
+		expect(await again.start({ agentId: '1' })).toMatchObject({ is: 'failed' });
+		expect(node.notedAtRequests).toHaveLength(2);
+	});
+
 	test('in another execution goes on with the run for the same', async () => {
 		const node = execution(created());
 		await node.start();
@@ -171,7 +208,10 @@ describe('an answer', () => {
 			expect(
 				await node.again({ executionId: '2' }).start({ agentId: 1, bindings: [] }),
 			).toMatchObject({
-				failure: { message: expect.stringContaining('may have started a run') as string },
+				failure: {
+					message: expect.stringContaining('may have started a run of agent 1 for') as string,
+					description: expect.stringContaining("with 'Get a run'") as string,
+				},
 			});
 			expect(node.notedAtRequests).toHaveLength(sent);
 		},
@@ -221,9 +261,16 @@ describe('a server error', () => {
 	});
 });
 
-test('an execution that has ended starts nothing, and leaves the item as it was', async () => {
-	const node = execution(created());
-	expect(await node.start({ cancel: true })).toEqual({ is: 'stopped' });
-	expect(node.notedAtRequests).toEqual([]);
-	expect(node.memory.item(0)).toBeUndefined();
+describe('an execution that ends meanwhile starts nothing, and leaves the item as it was', () => {
+	test.each<[string, GivenAgent]>([
+		['a create', 1],
+		["the agent's name", 'Reporter'],
+	])('while the request for %s waits for its turn', async (_, agentId) => {
+		const limiter = new RateLimiter(clock);
+		limiter.learn({ kind: 'rateLimited', retryAfter: '9' }, 0);
+		const node = execution(created());
+		expect(await node.start({ agentId, limiter, cancel: true })).toEqual({ is: 'stopped' });
+		expect(node.notedAtRequests).toEqual([]);
+		expect(node.memory.item(0)).toBeUndefined();
+	});
 });
