@@ -307,10 +307,12 @@ function makeReport(
 		const figures = [sorted[0], median(of), sorted.at(-1)].map((mb) => Math.round(mb ?? 0));
 		return [`${from} to ${to}`, ...figures];
 	});
+	const given = process.argv.slice(2).join(' ');
+	const command = `npm run soak${given && ` -- ${given}`}`;
 	return [
 		'# Soak',
 		'',
-		`\`npm run soak -- ${process.argv.slice(2).join(' ')}\` ${nodeAndMachine()}. n8n 2 ${queue ? `in queue mode, with ${WORKERS} workers, PostgreSQL and Redis,` : 'in one process, with SQLite,'} against the sandbox: an execution begun every ${EXECUTION_EVERY_MS / 1_000} s and a random fault laid every ${FAULT_EVERY_MS / 1_000} s, of which each meets one to three requests. ${keys.length === 1 ? 'All executions have one key, whose requests are' : `The executions have ${keys.length} keys by turns, and the requests of each key are`} limited to ${RATE_LIMIT} a second; ${atATime} executions were at work at a time, in the median. Every ${RESTART_EVERY_MS / 60_000} minutes, ${restarts} times in all, n8n is ended${queue ? ', and one of its workers with it' : ''}, with SIGTERM (after which it has 20 s) and SIGKILL by turns, and started again ${AWAY_MS / 1_000} s after it has gone.`,
+		`\`${command}\` ${nodeAndMachine()}. n8n 2 ${queue ? `in queue mode, with ${WORKERS} workers, PostgreSQL and Redis,` : 'in one process, with SQLite,'} against the sandbox: an execution begun every ${EXECUTION_EVERY_MS / 1_000} s and a random fault laid every ${FAULT_EVERY_MS / 1_000} s, of which each meets one to three requests. ${keys.length === 1 ? 'All executions have one key, whose requests are' : `The executions have ${keys.length} keys by turns, and the requests of each key are`} limited to ${RATE_LIMIT} a second; ${atATime} executions were at work at a time, in the median. Every ${RESTART_EVERY_MS / 60_000} minutes, ${restarts} times in all, n8n is ended${queue ? ', and one of its workers with it' : ''}, with SIGTERM (after which it has 20 s) and SIGKILL by turns, and started again ${AWAY_MS / 1_000} s after it has gone.`,
 		'',
 		'A lost create is one whose answer did not come: the service may have started the run or not, the item fails and says so, and no run is started in its place. It ends an execution that does not continue on errors.',
 		'',
