@@ -326,11 +326,11 @@ describe.each<HostName>(['n8n-2', 'n8n-1'])('in %s', (hostName) => {
 	});
 
 	test('an execution that is stopped while it waits in the node ends, and polls no more', async () => {
+		const runs = sandbox.runs.all.length + 1;
 		const id = await host.begin('run', [{ agent: 3, values: { seconds: 600 } }]);
-		const isLooked = () =>
-			sandbox.requests.at(-1)?.url.endsWith(sandbox.runs.all.at(-1)?.runId ?? 'none') === true;
-		await until(isLooked);
-		const runs = sandbox.runs.all.length;
+		const isPolled = () =>
+			sandbox.requests.at(-1)?.url.endsWith(sandbox.runs.all[runs - 1]?.runId ?? 'none') === true;
+		await until(isPolled);
 		await n8n.stopExecution(id);
 		await until(async () => (await n8n.execution(id)).status === 'canceled');
 		const seen = sandbox.requests.length;
