@@ -1,4 +1,5 @@
 import { readResponse, readThrown } from '../../nodes/AgentInvocation/service/answer.ts';
+import { explainAnswer } from '../../nodes/AgentInvocation/service/explainAnswer.ts';
 import { isFinished } from '../../nodes/AgentInvocation/service/runStatus.ts';
 import {
 	isAgentPage,
@@ -26,6 +27,10 @@ test.each([
 		'notConnected',
 	],
 	[ofAllAddresses(systemError('ETIMEDOUT', 'read')), 'timedOut'],
+	[
+		ofAllAddresses(systemError('ETIMEDOUT', 'connect'), systemError('ETIMEDOUT', 'read')),
+		'timedOut',
+	],
 	[systemError('ERR_SSL_SSLV3_ALERT_HANDSHAKE_FAILURE', 'read'), 'notTrusted'],
 	[systemError('ERR_SSL_DECRYPTION_FAILED_OR_BAD_RECORD_MAC', 'read'), 'connectionLost'],
 ])('%s is %s', (cause, kind) => {
@@ -81,6 +86,7 @@ describe('a response', () => {
 	test('has its body, read as JSON', () => {
 		expect(read(200, '{"a":1}').body).toEqual({ a: 1 });
 		expect(read(200, '').body).toBeNull();
+		expect(read(200, { a: 1 }).body).toEqual({ a: 1 });
 		expect('body' in read(500)).toBe(false);
 	});
 
@@ -173,7 +179,7 @@ test.each([
 	expect(isFinished(run)).toBe(expected);
 });
 
-test.each([
+test.each<[unknown, string, string]>([
 	[Object.assign(new Error('a'), { code: 'ECONNABORTED' }), 'timedOut', 'a'],
 	[Object.assign(new Error('a'), { code: 'ENOTFOUND' }), 'notConnected', 'a'],
 	[Object.assign(new Error('a'), { code: 'EAI_AGAIN' }), 'notConnected', 'a'],
@@ -184,6 +190,11 @@ test.each([
 	[Object.assign(new Error('a'), { code: 'EPROTO' }), 'notTrusted', 'a'],
 	[Object.assign(new Error('a'), { code: 'ERR_UNESCAPED_CHARACTERS' }), 'notSent', 'a'],
 	[Object.assign(new Error('a'), { code: 'not an ERR_INVALID_URL' }), 'connectionLost', 'a'],
+	[Object.assign(new Error('a'), { code: 'no CERT' }), 'connectionLost', 'a'],
+	...['X_ERR_TLS', 'X_EPROTO', 'EPROTOTYPE', 'X_ERR_SSL_PROTOCOL', 'X_ERR_INVALID'].map(
+		(code) =>
+			[Object.assign(new Error('a'), { code }), 'connectionLost', 'a'] as [unknown, string, string],
+	),
 	[new AggregateError([], 'a'), 'connectionLost', 'a'],
 	[new Error('a', { cause: { message: 'b', cause: 'odd' } }), 'connectionLost', 'b'],
 	['a text', 'connectionLost', 'a text'],
@@ -191,4 +202,22 @@ test.each([
 ])('of %p, thrown: %s, since %j', (thrown, kind, reason) => {
 	expect(readThrown(thrown, false)).toEqual({ kind, reason });
 	expect(readThrown(thrown, true)).toEqual({ kind: 'cancelled' });
+});
+
+test('what is said of an answer that leaves a create in doubt is one sentence', () => {
+	const subject = { agentId: 7, runId: 'r', startsRun: true, baseUrl: '' };
+	expect(explainAnswer({ kind: 'timedOut' }, subject).message).toBe(
+		'The service did not answer in time (a run may have been started) (run r of agent 7)',
+	);
+});
+
+test('a 400 that says nothing is put in words of our own', () => {
+	const { message } = explainAnswer({ kind: 'rejected', status: 400 }, { baseUrl: '' });
+	expect(message).toBe('The service rejected the request');
+});
+
+test('an error that is its own cause is read like any other', () => {
+	const thrown = new Error('a');
+	thrown.cause = thrown;
+	expect(readThrown(thrown, false)).toEqual({ kind: 'connectionLost', reason: 'a' });
 });

@@ -10,6 +10,7 @@ test.each([
 	['HTTPS://agents.example.com//', 'HTTPS://agents.example.com/api/v1'],
 	['https://agents.example.com/elsewhere/', 'https://agents.example.com/elsewhere'],
 	['localhost/api', 'https://localhost/api'],
+	['https://agents.example.com/to/http://b', 'https://agents.example.com/to/http://b'],
 ])('the base URL %j is %s', (baseUrl, expected) => {
 	expect(checkCredential({ baseUrl, apiKey: ' key ' })).toEqual({
 		ok: true,
@@ -22,11 +23,13 @@ test.each<[unknown, string]>([
 	[' ', 'is empty'],
 	[7, 'is empty'],
 	['ftp://agents.example.com', 'must start with https:// or http://'],
+	['h2://agents.example.com', 'must start with https:// or http://'],
 	['https://agents example.com', 'contains a space or a backslash'],
 	['https://agents.example.com\\api', 'contains a space or a backslash'],
 	['https://', 'is not a web address'],
 	['https:///api', 'is not a web address'],
 	['https:/agents.example.com', 'is not a web address'],
+	['https:/agents.example.com/https://b', 'is not a web address'],
 	['https://agents.example.com:port/api', 'is not a web address'],
 	['https://me@agents.example.com', 'must not carry a user name or password'],
 	['https://:pw@agents.example.com', 'must not carry a user name or password'],

@@ -169,6 +169,42 @@ describe('a refusal', () => {
 	});
 });
 
+describe('after several refusals in a row', () => {
+	const refusal = { kind: 'rateLimited', status: 429, retryAfter: '1' } as const;
+
+	/** A pace that is refused at once, and again right after the pause; a request is under way. */
+	function refusedTwice() {
+		const pace = new Pace();
+		for (const now of [0, SECOND + 50]) {
+			pace.take(now);
+			pace.learn(refusal, now, now + 50, 0);
+		}
+		const sentAt = pace.opensAt;
+		pace.take(sentAt);
+		return { pace, sentAt, opensAt: pace.opensAt };
+	}
+
+	test('one request is sent, and others a second later', () => {
+		const { sentAt, opensAt } = refusedTwice();
+		expect(opensAt - sentAt).toBe(SECOND);
+	});
+
+	test('others are sent once it is carried', () => {
+		const { pace, sentAt } = refusedTwice();
+		pace.learn({ kind: 'ok', status: 200 }, sentAt, sentAt + 50, 0);
+		expect(pace.opensAt).toBe(sentAt + 50);
+	});
+
+	test.each([
+		['an answer that did not come', { kind: 'connectionLost' } as const, 0],
+		['an answer to a request from before the pause', { kind: 'ok', status: 200 } as const, -500],
+	])('%s does not count as carried', (_, answer, sentBefore) => {
+		const { pace, sentAt, opensAt } = refusedTwice();
+		pace.learn(answer, sentAt + sentBefore, sentAt + 50, 0);
+		expect(pace.opensAt).toBe(opensAt);
+	});
+});
+
 describe('once the limit is known', () => {
 	/** The rate of a limit of 20 a second has been found. */
 	const steady = () => new Client(slidingWindow(20)).until(20 * SECOND);

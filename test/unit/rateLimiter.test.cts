@@ -1,4 +1,4 @@
-import { setMaxListeners } from 'node:events';
+import { getEventListeners, setMaxListeners } from 'node:events';
 
 import { systemClock as clock } from '../../nodes/AgentInvocation/clock.ts';
 import { RateLimiter } from '../../nodes/AgentInvocation/service/rateLimiter.ts';
@@ -101,6 +101,37 @@ test('what cannot be sent before its deadline is refused as soon as that is know
 	const last = { deadline: began + 10_000, sendsAtDeadline: true };
 	expect(await settle(admit({}, 'last', last))).toBe('send');
 	expect(clock.now()).toBe(began + 10_000);
+});
+
+test('each is sent or refused at its own deadline', async () => {
+	const { limiter, admit } = noting();
+	const began = clock.now();
+	limiter.learn({ kind: 'rateLimited', retryAfter: '100' }, began);
+	const settledAt = await settle(
+		Promise.all(
+			[3_000, 9_000, 5_000].map(async (ms) => {
+				await admit({}, '', { deadline: began + ms, sendsAtDeadline: true });
+				return clock.now() - began;
+			}),
+		),
+	);
+	expect(settledAt).toEqual([3_000, 9_000, 5_000]);
+});
+
+test('what is still in the queue at its deadline is late', async () => {
+	const { admit } = noting();
+	const deadline = clock.now() + 1_000;
+	const all = Array.from({ length: 200 }, async () => await admit({}, '', { deadline }));
+	const verdicts = await settle(Promise.all(all));
+	expect(verdicts.filter((verdict) => verdict === 'send').length).toBeGreaterThan(70);
+	expect(new Set(verdicts)).toEqual(new Set(['send', 'late']));
+});
+
+test('a request that was sent leaves no listener behind', async () => {
+	const { admit } = noting();
+	const { signal } = new AbortController();
+	await settle(admit({}, '', { signal }));
+	expect(getEventListeners(signal, 'abort')).toEqual([]);
 });
 
 test('of two executions one that has 500 requests queued does not keep the other waiting', async () => {

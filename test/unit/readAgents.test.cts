@@ -4,11 +4,14 @@ import { readAgents, readKeptAgents } from '../../nodes/AgentInvocation/service/
 import type { Service } from '../../nodes/AgentInvocation/service/service.ts';
 import { systemClock as clock } from '../../nodes/AgentInvocation/clock.ts';
 import { RateLimiter } from '../../nodes/AgentInvocation/service/rateLimiter.ts';
+import { settle } from './virtualTime.cts';
 
 // What is read here is not how fast.
 const limiter = { admit: () => Promise.resolve('send'), learn: () => {} };
 
 const MOST_REQUESTS = 1_000;
+
+let lists = 0;
 
 /** A service whose pages come from `page`; gives what was read and how many requests it took. */
 async function read(
@@ -111,6 +114,46 @@ test('it ends when a page repeats, and gives an agent that stands on two pages o
 	expect(shifted.ids).toEqual(ids(0, 190));
 });
 
+/** Reads a list whose one page has these agents, and nothing else. */
+async function readOne(agents: object[], filter = '', limit = Infinity) {
+	const send = () => Promise.resolve({ kind: 'ok', status: 200, body: { agents } });
+	const service = { baseUrl: '', limiter, send } as unknown as Service;
+	const patience = { clock, patienceMs: Infinity };
+	const read = await readAgents(service, { limit, offset: 0, filter }, patience);
+	return read.ok ? read.value : read;
+}
+
+test('agents without an ID are told apart, and no more are given than were asked for', async () => {
+	const agents = [{ name: 'one' }, { name: 'two' }];
+	expect(await readOne(agents)).toEqual(agents);
+	expect(await readOne(agents, '', 1)).toEqual([{ name: 'one' }]);
+});
+
+test('an agent that comes twice is the first one', async () => {
+	expect(
+		await readOne([
+			{ id: 1, name: 'one' },
+			{ id: 1, name: 'two' },
+		]),
+	).toEqual([{ id: 1, name: 'one' }]);
+});
+
+test('a filter looks at names and descriptions, and at nothing else', async () => {
+	const agents = [
+		{ id: 1, name: 'A' },
+		{ id: 2, name: 'B', description: 'Reports' },
+	];
+	expect(await readOne(agents, 'report')).toEqual([agents[1]]);
+	for (const filter of ['e', 'undefined']) {
+		expect(await readOne([agents[0]!], filter)).toEqual([]);
+	}
+});
+
+test('a filter that a whole page satisfies reads no other', async () => {
+	const { asked } = await read(sound(300), { limit: 100, filter: 'agent' });
+	expect(asked).toHaveLength(1);
+});
+
 test('each page has its own patience', async () => {
 	let now = 0;
 	const slow = { ...clock, now: () => now };
@@ -143,35 +186,58 @@ test('it never loops and never gives an agent twice, whatever a service answers'
 	);
 });
 
-test('a list that is kept is read anew after a minute, and at once when the same is asked again', async () => {
-	let now = 0;
-	let pages = 0;
-	const turned = { ...clock, now: () => now };
-	const service = {
-		baseUrl: '',
-		key: 'kept for a minute',
-		limiter,
-		send() {
-			pages++;
-			return Promise.resolve({
-				kind: 'ok',
-				body: { agents: [{ id: 1 }], pagination: { total: 1 } },
-			});
-		},
-	} as unknown as Service;
-	const patience = { clock: turned, patienceMs: Infinity };
-	const ask = async (question: string) => {
-		expect(await readKeptAgents(service, question, 100, undefined, patience)).toMatchObject({
-			ok: true,
-		});
-		return pages;
-	};
-	expect(await ask('list')).toBe(1);
-	now += 60_000;
-	expect(await ask('parameters')).toBe(1);
-	expect(await ask('list')).toBe(2);
-	now += 60_001;
-	expect(await ask('search')).toBe(3);
-	const both = await Promise.all([ask('one'), ask('two')]);
-	expect(both).toEqual([3, 3]);
+describe('in the editor', () => {
+	beforeEach(() => jest.useFakeTimers());
+	afterEach(() => jest.useRealTimers());
+
+	test('a list is waited for only briefly', async () => {
+		const service = {
+			baseUrl: '',
+			key: 'brief',
+			limiter: new RateLimiter(clock),
+			send: () => Promise.resolve({ kind: 'rateLimited', status: 429, retryAfter: '6' }),
+		} as unknown as Service;
+		const began = clock.now();
+		expect(await settle(readKeptAgents(service, 'list', 1))).toMatchObject({ ok: false });
+		expect(clock.now() - began).toBeLessThanOrEqual(10_000);
+	});
+});
+
+describe('a list that is kept', () => {
+	/** Asks as the editor does, at a time of its own; gives how many pages were read by then. */
+	function asking() {
+		let [now, pages] = [0, 0];
+		const service = {
+			baseUrl: '',
+			key: `kept ${++lists}`,
+			limiter,
+			send() {
+				pages++;
+				const body = { agents: [{ id: 1 }], pagination: { total: 1 } };
+				return Promise.resolve({ kind: 'ok', body });
+			},
+		} as unknown as Service;
+		const patience = { clock: { ...clock, now: () => now }, patienceMs: Infinity };
+		return async (question: string, afterMs = 0) => {
+			now += afterMs;
+			const agents = await readKeptAgents(service, question, 100, undefined, patience);
+			expect(agents).toMatchObject({ ok: true });
+			return pages;
+		};
+	}
+
+	test('is read anew when the same is asked again', async () => {
+		const ask = asking();
+		expect(await ask('list')).toBe(1);
+		expect(await ask('parameters', 60_000)).toBe(1);
+		expect(await ask('list')).toBe(2);
+	});
+
+	test('is read anew after a minute', async () => {
+		const ask = asking();
+		expect(await ask('list')).toBe(1);
+		expect(await ask('search', 60_001)).toBe(2);
+		expect(await Promise.all([ask('one'), ask('two')])).toEqual([2, 2]);
+		expect(await ask('parameters', 60_001)).toBe(3);
+	});
 });

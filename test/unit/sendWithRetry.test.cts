@@ -129,6 +129,21 @@ describe('what time and signals decide', () => {
 		expect(sentAt).toEqual([]);
 	});
 
+	test('so is one whose deadline has come', async () => {
+		const { service, sentAt } = slowService({ kind: 'ok' });
+		const answer = await settle(sendWithRetry(service, getRun(1, 'r'), 'read', within(0)));
+		expect(answer).toEqual({ kind: 'late', status: 429 });
+		expect(sentAt).toEqual([]);
+	});
+
+	test('a request of an execution that has ended is not sent', async () => {
+		const { service, sentAt } = slowService({ kind: 'ok' });
+		const patience = { ...within(1_000), signal: AbortSignal.abort() };
+		const answer = await settle(sendWithRetry(service, createRun(1, []), 'create', patience));
+		expect(answer).toEqual({ kind: 'aborted' });
+		expect(sentAt).toEqual([]);
+	});
+
 	test('a request that waits for its turn is given up with the signal', async () => {
 		const { service, sentAt, ms } = slowService({ kind: 'ok' });
 		service.limiter.learn({ kind: 'rateLimited', retryAfter: '99' }, 0);

@@ -132,6 +132,14 @@ describe('the API key', () => {
 		});
 	});
 
+	test('is taken out also where it has eight characters alone', async () => {
+		const { host, service } = await open({
+			body: JSON.stringify({ status: 'x', output: '12345678' }),
+		});
+		host.credential = { baseUrl: BASE_URL, apiKey: '12345678' };
+		expect(await service.send(getRun(7, RUN_ID))).toMatchObject({ body: { output: '(API key)' } });
+	});
+
 	test('is left there where it is so short that it may be part of a word', async () => {
 		const { host, service } = await open({ body: JSON.stringify({ status: 'is', output: 'is' }) });
 		host.credential = { baseUrl: BASE_URL, apiKey: 'is' };
