@@ -1,0 +1,171 @@
+import { readAgentId, readRunId } from '../../nodes/AgentInvocation/resources/ids.ts';
+import {
+	findAgent,
+	nameKey,
+	pickNamed,
+	readAgent,
+} from '../../nodes/AgentInvocation/resources/findAgent.ts';
+import type { ItemWork } from '../../nodes/AgentInvocation/resources/operation.ts';
+import type { Service } from '../../nodes/AgentInvocation/service/service.ts';
+import { contextOf } from './fakeContext.cts';
+
+const failing = (message: string) => ({
+	ok: false,
+	failure: { message, description: expect.stringMatching(/\w/) as string, details: {} },
+});
+
+test.each<[unknown, unknown]>([
+	[42, 42],
+	[0, 0],
+	[' 42 ', 42],
+	[{ mode: 'id', value: '7' }, 7],
+	[{ mode: 'list', value: 7 }, 7],
+	[{ mode: 'name', value: ' Report ' }, 'Report'],
+	[{ mode: 'name', value: 7 }, '7'],
+])('%j as an agent is %j', (given, value) => {
+	expect(readAgent(given)).toEqual({ ok: true, value });
+});
+
+test.each<[unknown, string]>([
+	['', "'Agent' is empty"],
+	[undefined, "'Agent' is empty"],
+	[true, "'Agent' is empty"],
+	[{ mode: 'name', value: ' ' }, "'Agent' is empty"],
+	[{ mode: 'name' }, "'Agent' is empty"],
+	[{ mode: 'id', value: '' }, "'Agent' is empty"],
+	['seven', "'Agent' is not a whole number: seven"],
+	['7a', "'Agent' is not a whole number: 7a"],
+	['07', "'Agent' is not a whole number: 07"],
+	['1e3', "'Agent' is not a whole number: 1e3"],
+	[1.5, "'Agent' is not a whole number: 1.5"],
+	[-1, "'Agent' is not a whole number: -1"],
+	['9007199254740993', "'Agent' is not a whole number: 9007199254740993"],
+])('%j as an agent: %s', (given, message) => {
+	expect(readAgent(given)).toEqual(failing(message));
+});
+
+test('what to do about it is to choose an agent', () => {
+	expect(readAgentId('x')).toMatchObject({
+		failure: { description: expect.stringContaining('Choose an agent from the list') as string },
+	});
+});
+
+test.each<[unknown, string]>([
+	[' 123e4567-e89b-12d3-a456-426614174000 ', '123e4567-e89b-12d3-a456-426614174000'],
+	[7, '7'],
+])('%j as a run ID is %s', (given, value) => {
+	expect(readRunId(given)).toEqual({ ok: true, value });
+});
+
+test.each<[unknown, string]>([
+	['', "'Run ID' is empty"],
+	[' ', "'Run ID' is empty"],
+	[undefined, "'Run ID' is empty"],
+	['a/b', "'Run ID' is not a run ID: a/b"],
+	[{}, "'Run ID' is not a run ID: an object"],
+])('%j as a run ID: %s', (given, message) => {
+	expect(readRunId(given)).toEqual(failing(message));
+});
+
+test('names that differ in case or in the space around them are the same', () => {
+	expect(nameKey(' Straße A ')).toBe(nameKey('straße a'));
+	expect(nameKey('ss')).not.toBe(nameKey('ß'));
+	expect(nameKey(undefined)).toBe('');
+	expect(nameKey('a')).not.toBe(nameKey('b'));
+});
+
+describe('of the agents', () => {
+	const agents = [
+		{ id: 1, name: 'Report' },
+		{ id: 2, name: ' twice' },
+		{ id: 3, name: 'Twice' },
+		{ id: 4, name: 'TWICE ' },
+	];
+
+	test('the one of the name is picked', () => {
+		expect(pickNamed(agents, 'REPORT')).toEqual({ ok: true, value: agents[0] });
+	});
+
+	test('none is where no name is the same, and that is said', () => {
+		expect(pickNamed(agents, 'Repor')).toEqual(failing("No published agent is named 'Repor'"));
+	});
+
+	test('none is where several have the name, and they are told', () => {
+		expect(pickNamed(agents, 'twice')).toEqual(
+			failing("3 published agents are named 'twice': 2, 3, 4"),
+		);
+	});
+});
+
+describe('the list of agents', () => {
+	/** Nodes of one execution, at a service whose agents these are by and by. */
+	function execution(...answers: Array<Array<{ id: number; name: string }> | 'failing'>) {
+		let lists = 0;
+		const context = contextOf({});
+		const node = () => {
+			const service = {
+				key: 'key',
+				baseUrl: '',
+				limiter: { admit: () => Promise.resolve('send'), learn: () => {} },
+				send() {
+					const agents = answers[Math.min(lists++, answers.length - 1)]!;
+					return Promise.resolve(
+						agents === 'failing'
+							? { kind: 'rejected', status: 400 }
+							: { kind: 'ok', body: { agents, pagination: { total: agents.length } } },
+					);
+				},
+			} as unknown as Service;
+			const { signal } = new AbortController();
+			return async (name: string) =>
+				await findAgent(name, { context, service, signal } as unknown as ItemWork);
+		};
+		return { node, lists: () => lists };
+	}
+
+	const found = (value: number) => ({ ok: true, value });
+	const [one, two] = [
+		{ id: 1, name: 'one' },
+		{ id: 2, name: 'two' },
+	];
+
+	test('is read once for all items, and all nodes', async () => {
+		const { node, lists } = execution([one, two]);
+		const first = node();
+		expect(await Promise.all([first('one'), first('two'), first('none')])).toMatchObject([
+			found(1),
+			found(2),
+			{ ok: false },
+		]);
+		expect(await node()('two')).toEqual(found(2));
+		expect(lists()).toBe(1);
+	});
+
+	test('is read once more for a name that an earlier node did not find in it', async () => {
+		const { node, lists } = execution([one], [one, two]);
+		await node()('one');
+		const later = node();
+		expect(await Promise.all([later('two'), later('two'), later('none')])).toMatchObject([
+			found(2),
+			found(2),
+			{ ok: false },
+		]);
+		expect(await later('none')).toMatchObject({ ok: false });
+		expect(lists()).toBe(2);
+	});
+
+	test('is read anew by whoever comes after a failure', async () => {
+		const { node, lists } = execution('failing', [one]);
+		const first = node();
+		expect(await first('one')).toMatchObject({ ok: false });
+		expect(await first('one')).toEqual(found(1));
+		expect(lists()).toBe(2);
+	});
+
+	test('of another execution is not taken', async () => {
+		const first = execution([one]);
+		const second = execution([two]);
+		expect(await first.node()('one')).toEqual(found(1));
+		expect(await second.node()('one')).toMatchObject({ ok: false });
+	});
+});
