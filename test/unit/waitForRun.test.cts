@@ -1,7 +1,11 @@
 import type { Answer } from '../../nodes/AgentInvocation/service/answer.ts';
 import { systemClock as clock } from '../../nodes/AgentInvocation/clock.ts';
-import type { Step } from '../../nodes/AgentInvocation/runs/itemState.ts';
+import type { Step, Wait } from '../../nodes/AgentInvocation/runs/itemState.ts';
+import { beginWait, pollRun } from '../../nodes/AgentInvocation/runs/waitForRun.ts';
+import type { WaitOptions } from '../../nodes/AgentInvocation/runs/waitOptions.ts';
 import { getRun } from '../../nodes/AgentInvocation/service/endpoints.ts';
+import { RateLimiter } from '../../nodes/AgentInvocation/service/rateLimiter.ts';
+import type { Service } from '../../nodes/AgentInvocation/service/service.ts';
 import {
 	RUN_ID,
 	simulateRun,
@@ -214,4 +218,105 @@ test('the signal ends the wait while it sleeps, and nothing more is sent', async
 	expect(end).toBeUndefined();
 	expect(ms).toBe(90 * SECOND);
 	expect(run.askedAt.every((askedAt) => askedAt < 90 * SECOND)).toBe(true);
+});
+
+describe('a poll', () => {
+	const SHORTEST_STORED = 65 * SECOND;
+
+	/** Polls a run once that was started so long ago, with this answer; gives what became of it, and when. */
+	async function poll(
+		changes: Partial<Wait>,
+		given: Answer,
+		{ startedAgoMs = 0, cancelAfterMs = Infinity, pausedMs = 0 } = {},
+	) {
+		const cancelling = new AbortController();
+		if (cancelAfterMs < Infinity) setTimeout(() => cancelling.abort(), cancelAfterMs);
+		const timeouts: Array<number | undefined> = [];
+		const service = {
+			baseUrl: 'https://polls.example.com/api/v1',
+			limiter: new RateLimiter(clock),
+			async send({ timeoutMs }: { timeoutMs?: number }) {
+				timeouts.push(timeoutMs);
+				await clock.sleep(SECOND);
+				return given;
+			},
+		} as unknown as Service;
+		if (pausedMs > 0) {
+			const retryAfter = String(pausedMs / SECOND);
+			service.limiter.learn(answer('rateLimited', { retryAfter }), clock.now());
+		}
+		const options = { timeoutMs: 0, pollIntervalMs: 0 } as WaitOptions;
+		const about = { agentId: 1, runId: RUN_ID, options, where: 'auto' as const };
+		const startedAt = clock.now() - startedAgoMs;
+		const begun = beginWait(
+			{ ...about, lastSeen: alive, startedAt, deadline: Infinity, isEarlier: false },
+			service.baseUrl,
+			clock,
+			true,
+		);
+		const { signal } = cancelling;
+		const step = await settle(pollRun(service, { ...begun, ...changes }, { clock, signal }));
+		const delay = step.is === 'waiting' ? Math.round(step.wait.dueAt - clock.now()) : undefined;
+		return { step, delay, timeouts };
+	}
+
+	const alive = { run_id: RUN_ID, status: 'running' };
+	const running = answer('ok', { status: 200, body: alive });
+
+	test.each([
+		['after a rest may take ten seconds', { isLong: true }, 10 * SECOND],
+		[
+			'after a rest that was put off by trouble may take longer',
+			{ isLong: true, troubles: 1 },
+			undefined,
+		],
+		['in memory may take longer', { isLong: false }, undefined],
+	])('%s', async (_, changes, timeout) => {
+		expect((await poll(changes, running)).timeouts).toEqual([timeout]);
+	});
+
+	test('that is cancelled, or given up, leaves the item as it is', async () => {
+		expect((await poll({}, answer('cancelled'))).step).toEqual({ is: 'stopped' });
+		expect((await poll({}, running, { cancelAfterMs: 10 })).step).toEqual({ is: 'stopped' });
+		expect((await poll({}, running, { cancelAfterMs: SECOND })).step).toEqual({ is: 'stopped' });
+	});
+
+	// The usual delay after an hour is ten minutes.
+	test.each([
+		[0, 65],
+		[1, 130],
+		[2, 260],
+		[3, 520],
+		[4, 600],
+	])(
+		'that meets trouble where delays are long is put off, after %d such by %d s',
+		async (troubles, s) => {
+			const { delay } = await poll({ troubles }, answer('timedOut'), { startedAgoMs: HOUR });
+			expect(delay).toBe(s * SECOND);
+		},
+	);
+
+	test('that meets trouble where delays are short is sent again soon', async () => {
+		jest.spyOn(Math, 'random').mockReturnValue(0.5);
+		const { delay } = await poll({}, answer('timedOut'), { startedAgoMs: 60 * SECOND });
+		jest.restoreAllMocks();
+		expect(delay).toBe(500);
+	});
+
+	test('that is refused comes after the pause, and where the wait is stored after 65 s at the earliest', async () => {
+		const refused = answer('rateLimited', { status: 429, retryAfter: '20' });
+		for (const startedAgoMs of [0, HOUR]) {
+			expect((await poll({}, refused, { startedAgoMs })).delay).toBe(20 * SECOND);
+		}
+		expect((await poll({ where: 'stored' }, refused)).delay).toBe(SHORTEST_STORED);
+	});
+
+	test('that would have to wait for a long pause is put off until its end', async () => {
+		const { delay, timeouts } = await poll({}, running, {
+			startedAgoMs: HOUR,
+			pausedMs: 20 * SECOND,
+		});
+		expect(delay).toBe(20 * SECOND);
+		expect(timeouts).toEqual([]);
+	});
 });
