@@ -1,0 +1,281 @@
+import type { IDataObject, IExecuteFunctions, NodeExecutionHint } from 'n8n-workflow';
+
+import type { ItemWork, Operation } from '../../nodes/AgentInvocation/resources/operation.ts';
+import { processItems } from '../../nodes/AgentInvocation/resources/processItems.ts';
+import { succeed, type Failure } from '../../nodes/AgentInvocation/result.ts';
+import { fixedAt } from '../../nodes/AgentInvocation/runs/concurrency.ts';
+import { done, failed, type Step } from '../../nodes/AgentInvocation/runs/itemState.ts';
+import { contextOf, type Told } from './fakeContext.cts';
+import { settle } from './virtualTime.cts';
+
+beforeEach(() => jest.useFakeTimers());
+afterEach(() => jest.useRealTimers());
+
+interface Node extends Told {
+	continues?: boolean;
+	/** Absent on older hosts. */
+	cancel?: AbortSignal;
+	/** The host's word on what is asked of it. */
+	response?: { actionResponses: []; metadata: object };
+	operation?: Partial<Operation>;
+}
+
+const failure = (message: string, more: Partial<Failure> = {}): Failure => ({
+	message,
+	description: 'Mend it.',
+	details: {},
+	...more,
+});
+const fail = (message: string) => failed({ failure: failure(message) });
+const runOf = (index: number) => ({ agentId: 7, runId: `run${index}`, startedOn: 0 });
+
+/** Notes that the item's run has been started. */
+function noteRun({ memory, itemIndex }: ItemWork): void {
+	memory.note(itemIndex, { is: 'started', fingerprint: '', run: runOf(itemIndex) });
+}
+
+/** Runs a node of so many items of which each does this; gives its outputs, or what it threw. */
+async function run(count: number, begin: Operation['begin'], told: Node = {}) {
+	const hints: NodeExecutionHint[] = [];
+	const kept: IDataObject = told.kept ?? {};
+	const items = Array.from({ length: count }, (_, item) => ({ json: { item } }));
+	const context = Object.assign(contextOf({ ...told, kept, items }), {
+		continueOnFail: () => told.continues === true,
+		getCredentials: () =>
+			Promise.resolve({ baseUrl: 'https://agents.example.com/api/v1', apiKey: 'key' }),
+		addExecutionHints: (hint: NodeExecutionHint) => hints.push(hint),
+		...(told.cancel && { getExecutionCancelSignal: () => told.cancel }),
+	}) as unknown as IExecuteFunctions;
+	const operation: Operation = {
+		concurrency: () => succeed(fixedAt(10)),
+		runs: 'starts',
+		begin,
+		...told.operation,
+	};
+	try {
+		const outputs = await settle(processItems(context, told.response, operation));
+		return { outputs, kept, hints, thrown: undefined };
+	} catch (error) {
+		const thrown = error as Error & { description: string; context: IDataObject };
+		return { outputs: undefined, kept, hints, thrown };
+	}
+}
+
+const GO_ON =
+	"To go on with the other items, set 'On Error' to 'Continue' in this node's settings.";
+const RETRY = "'Retry' in Executions keeps the runs of the other items.";
+
+describe('an item that fails ends the node, and the message', () => {
+	test('of an only item says no more than what is wrong', async () => {
+		const { thrown } = await run(1, () => Promise.resolve(fail('Wrong')));
+		expect(thrown).toMatchObject({ message: 'Wrong', description: 'Mend it.' });
+		expect(thrown?.context).toMatchObject({ itemIndex: 0 });
+		expect(thrown?.context.runs).toBeUndefined();
+	});
+
+	test('of one of several says how to go on with the others', async () => {
+		const { thrown } = await run(2, ({ itemIndex }) =>
+			Promise.resolve(itemIndex === 1 ? fail('Wrong') : done({})),
+		);
+		expect(thrown?.description).toBe(`Mend it. ${GO_ON}`);
+		expect(thrown?.context).toMatchObject({ itemIndex: 1 });
+	});
+
+	test('names the runs of the others, and not its own', async () => {
+		const { thrown } = await run(3, (work) => {
+			if (work.itemIndex > 0) noteRun(work);
+			return Promise.resolve(work.itemIndex === 1 ? fail('Wrong') : done({}));
+		});
+		expect(thrown?.description).toMatch(`Mend it. ${GO_ON} ${RETRY}`);
+		expect(thrown?.context.runs).toEqual([{ ...runOf(2), itemIndex: 2 }]);
+	});
+
+	test('names the items of which nobody knows whether they have started a run', async () => {
+		const { thrown } = await run(3, async ({ memory, itemIndex }) => {
+			if (itemIndex === 1) return done({});
+			memory.note(itemIndex, { is: 'inDoubt', fingerprint: '' });
+			// The second to fail is noted as well, since the node waits for what is under way.
+			if (itemIndex === 2) await new Promise((resolve) => setTimeout(resolve, 10));
+			return fail(`Wrong ${itemIndex}`);
+		});
+		expect(thrown?.message).toBe('Wrong 0');
+		expect(thrown?.description).toBe(
+			`Mend it. ${GO_ON} Runs may have been started for these items too: 2.`,
+		);
+	});
+});
+
+describe('what is thrown', () => {
+	const thrown = Object.assign(new Error('No such expression'), { description: 'Look at it.' });
+	const throwing = (error: unknown) => () => {
+		throw error;
+	};
+
+	test.each<[unknown, string, string]>([
+		[thrown, 'No such expression', 'Look at it.'],
+		[new Error('Odd'), 'Odd', ''],
+		[Object.assign(new Error('Odd'), { description: 7 }), 'Odd', ''],
+		['a text', 'a text', ''],
+	])('by an item, %j, is its failure', async (error, message, description) => {
+		const { outputs } = await run(
+			2,
+			({ itemIndex }) => {
+				if (itemIndex === 0) throw error;
+				return Promise.resolve(done({ item: itemIndex }));
+			},
+			{ continues: true },
+		);
+		expect(outputs).toMatchObject([[{ json: { error: message } }, { json: { item: 1 } }]]);
+		const stopping = await run(1, throwing(error));
+		expect(stopping.thrown).toMatchObject({ message, description });
+	});
+
+	test('by an item whose run is known names the run', async () => {
+		const { thrown: seen } = await run(1, (work) => {
+			noteRun(work);
+			throw new Error('Odd');
+		});
+		expect(seen?.message).toBe('Odd (run run0 of agent 7)');
+		expect(seen?.context.details).toEqual({ agent_id: 7, run_id: 'run0' });
+	});
+
+	test("by what is read for all items is each one's failure", async () => {
+		const operation = { concurrency: throwing(thrown) };
+		const { outputs } = await run(2, throwing(new Error('not begun')), {
+			operation,
+			continues: true,
+		});
+		const error = 'No such expression';
+		expect(outputs).toMatchObject([[{ json: { error } }, { json: { error } }]]);
+	});
+});
+
+describe('the outputs', () => {
+	const outputs = (result: Awaited<ReturnType<typeof run>>) => result.outputs;
+
+	test('are in the order of the items, each paired with its own', async () => {
+		const result = await run(3, async ({ itemIndex }) => {
+			await new Promise((resolve) => setTimeout(resolve, 100 - 10 * itemIndex));
+			return { is: 'done', outputs: [{ item: itemIndex }, { more: itemIndex }] };
+		});
+		expect(outputs(result)).toEqual([
+			[0, 1, 2].flatMap((item) => [
+				{ json: { item }, pairedItem: { item } },
+				{ json: { more: item }, pairedItem: { item } },
+			]),
+		]);
+		expect(result.kept).toEqual({});
+	});
+
+	test('come with what the output panel is to say', async () => {
+		const { hints } = await run(1, ({ parking }) => {
+			parking.hints.add('It stayed in memory.');
+			return Promise.resolve(done({}));
+		});
+		expect(hints).toEqual([{ message: 'It stayed in memory.', location: 'outputPane' }]);
+	});
+
+	test.each<[string, Partial<Told['node']> | undefined, IDataObject | undefined, boolean]>([
+		['', undefined, { error: 'x' }, false],
+		['', { retryOnFail: true }, { output: 'x' }, false],
+		['', { retryOnFail: true }, { error: 'x' }, true],
+		[' (without any)', { retryOnFail: true }, undefined, false],
+	])(
+		'leave a memory only where n8n may retry the node%s: %j, %j',
+		async (_, node, output, isKept) => {
+			const begin = () => Promise.resolve<Step>({ is: 'done', outputs: output ? [output] : [] });
+			const { kept } = await run(1, begin, { ...(node && { node }) });
+			expect('agentInvocation' in kept).toBe(isKept);
+		},
+	);
+});
+
+describe('an execution that is cancelled', () => {
+	/** Cancels it while the second item is under way, and the first has done this. */
+	async function cancel(first: (work: ItemWork) => Step) {
+		const cancelling = new AbortController();
+		setTimeout(() => cancelling.abort(), 100);
+		const begin: Operation['begin'] = async (work) => {
+			if (work.itemIndex === 0) return first(work);
+			await new Promise((resolve) => work.signal.addEventListener('abort', resolve));
+			return { is: 'stopped' };
+		};
+		return await run(2, begin, { cancel: cancelling.signal, continues: true });
+	}
+
+	test('says so, and no more where nothing was begun', async () => {
+		const { thrown } = await cancel(() => done({}));
+		expect(thrown?.message).toBe('The execution was canceled');
+		expect(thrown?.description ?? '').toBe('');
+	});
+
+	test('names runs, and what had failed before', async () => {
+		const { thrown } = await cancel((work) => {
+			noteRun(work);
+			return fail('Wrong');
+		});
+		expect(thrown?.message).toBe('The execution was canceled');
+		expect(thrown?.description).toContain("Before, items had failed: 'Wrong'.");
+		expect(thrown?.context.runs).toEqual([{ ...runOf(0), itemIndex: 0 }]);
+	});
+});
+
+describe('a rest', () => {
+	const response = { actionResponses: [] as [], metadata: {} };
+	const settings = { saveExecutionProgress: true };
+
+	/** Begins two items that wait, on a host that saves progress. */
+	async function rest(operation: Partial<Operation> = {}) {
+		const begin: Operation['begin'] = (work) => {
+			noteRun(work);
+			const { itemIndex, parking } = work;
+			parking.hints.add('It rests.');
+			const { agentId, runId } = runOf(itemIndex);
+			const options = { timeoutMs: 0, pollIntervalMs: 0, whereToWait: 'auto' as const };
+			return Promise.resolve({
+				is: 'waiting',
+				wait: {
+					agentId,
+					runId,
+					startedAt: performance.now(),
+					dueAt: performance.now() + 100_000,
+					options: {
+						...options,
+						onUnsuccessfulRun: 'error',
+						onTimeout: 'error',
+						outputFormat: 'text',
+					},
+					where: 'auto',
+					deadline: Infinity,
+					troubles: 0,
+					doubts: 0,
+					isEarlier: false,
+					isLong: true,
+				},
+			});
+		};
+		const before = [{ name: 'Source', type: 'n8n-nodes-base.manualTrigger' }];
+		return await run(2, begin, { response, settings, before, operation });
+	}
+
+	test('is asked for once the first runs have started, where progress is saved', async () => {
+		const { outputs, kept } = await rest();
+		expect(outputs).toMatchObject({
+			actions: [
+				{ input: { agentInvocationRest: { runs: 2, source: [{ previousNode: 'Source' }] } } },
+			],
+		});
+		expect(kept).toMatchObject({
+			agentInvocation: {
+				byRunIndex: { 0: { checkpointOf: '1', items: { 0: { wait: { isLong: true } } } } },
+			},
+		});
+	});
+
+	test('is not where no run is started: the wait is stored when it is long', async () => {
+		const { outputs } = await rest({ runs: 'gets' });
+		const [action] = (outputs as { actions: Array<{ input: IDataObject }> }).actions;
+		expect(action?.input.agentInvocationRest).toMatchObject({ runs: 2 });
+		expect(action?.input.agentInvocationRest).toHaveProperty('until', Date.now() + 100_000);
+	});
+});
