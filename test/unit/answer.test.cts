@@ -33,7 +33,7 @@ test.each([
 	],
 	[systemError('ERR_SSL_SSLV3_ALERT_HANDSHAKE_FAILURE', 'read'), 'notTrusted'],
 	[systemError('ERR_SSL_DECRYPTION_FAILED_OR_BAD_RECORD_MAC', 'read'), 'connectionLost'],
-])('%s is %s', (cause, kind) => {
+])('%j is %s', (cause, kind) => {
 	expect(readThrown(new Error('n8n says', { cause }), false).kind).toBe(kind);
 });
 
