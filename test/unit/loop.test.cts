@@ -1,3 +1,5 @@
+import { getEventListeners } from 'node:events';
+
 import fc from 'fast-check';
 
 import { systemClock as clock } from '../../nodes/AgentInvocation/clock.ts';
@@ -278,4 +280,59 @@ describe('automatic concurrency', () => {
 		expect(await end()).toEqual({ is: 'worked' });
 		expect(most).toBe(100);
 	});
+});
+
+describe('a checkpoint', () => {
+	test('comes once the first items have begun to the end, and not while they begin', async () => {
+		const asked: boolean[] = [];
+		const { states, end } = loopOf(3, {
+			concurrency: fixedAt(2),
+			checkpoints: true,
+			async begin(index, signal) {
+				await pass(100 * (index + 1));
+				asked.push(signal.aborted);
+				return waiting(clock.now() + 60_000);
+			},
+		});
+		expect(await end()).toEqual({ is: 'checkpoint' });
+		expect(asked).toEqual([false, false]);
+		expect(states.map(({ is }) => is)).toEqual(['waiting', 'waiting', 'notBegun']);
+	});
+
+	test('counts the items that wait already among those that may be under way', async () => {
+		const begun: number[] = [];
+		const { end } = loopOf([waiting(60_000), notBegun(), notBegun()], {
+			concurrency: fixedAt(2),
+			checkpoints: true,
+			begin(index) {
+				begun.push(index);
+				return Promise.resolve(waiting(60_000));
+			},
+		});
+		expect(await end()).toEqual({ is: 'checkpoint' });
+		expect(begun).toEqual([1]);
+	});
+});
+
+test('no more than a thousand items are polled at a time', async () => {
+	let [underWay, most] = [0, 0];
+	const { end } = loopOf(
+		Array.from({ length: 1_500 }, () => waiting(0)),
+		{
+			async poll() {
+				most = Math.max(most, ++underWay);
+				await pass(10);
+				underWay--;
+				return done;
+			},
+		},
+	);
+	await end();
+	expect(most).toBe(1_000);
+});
+
+test('a loop that has ended leaves no listener behind', async () => {
+	const { signal } = new AbortController();
+	await loopOf(1, { cancel: signal }).end();
+	expect(getEventListeners(signal, 'abort')).toEqual([]);
 });
