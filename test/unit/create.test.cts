@@ -1,8 +1,5 @@
-import { systemClock as clock } from '../../nodes/AgentInvocation/clock.ts';
-import type { ItemWork } from '../../nodes/AgentInvocation/resources/operation.ts';
 import { create as createOperation } from '../../nodes/AgentInvocation/resources/run/create.ts';
-import { RateLimiter } from '../../nodes/AgentInvocation/service/rateLimiter.ts';
-import { contextOf } from './fakeContext.cts';
+import { endedMeanwhile } from './endedMeanwhile.cts';
 import { SimulatedHost, type Simulation } from './simulatedHost.cts';
 import {
 	json,
@@ -10,7 +7,6 @@ import {
 	type Behaviour,
 	type SimulatedResponse,
 } from './simulatedService.cts';
-import { settle } from './virtualTime.cts';
 
 // 'Create a run', from its parameters to its items.
 const SECOND = 1_000;
@@ -191,21 +187,8 @@ describe('a dry run', () => {
 	test.each([1, { mode: 'name', value: 'Reporter' }])(
 		'that is cancelled meanwhile is stopped, with the agent given as %j',
 		async (agentId) => {
-			const cancelling = new AbortController();
-			setTimeout(() => cancelling.abort(), SECOND);
-			const service = {
-				key: 'key',
-				limiter: new RateLimiter(clock),
-				send: () => new Promise(() => {}),
-			};
 			const parameters = { agentId, dryRun: true, specifyParameters: 'json', parametersJson: '{}' };
-			const work = {
-				context: contextOf({ parameters }),
-				itemIndex: 0,
-				service,
-				signal: cancelling.signal,
-			} as unknown as ItemWork;
-			expect(await settle(createOperation.begin(work))).toEqual({ is: 'stopped' });
+			expect(await endedMeanwhile(createOperation, parameters)).toEqual({ is: 'stopped' });
 		},
 	);
 });

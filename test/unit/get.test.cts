@@ -1,11 +1,7 @@
-import { systemClock as clock } from '../../nodes/AgentInvocation/clock.ts';
-import type { ItemWork } from '../../nodes/AgentInvocation/resources/operation.ts';
 import { get as getOperation } from '../../nodes/AgentInvocation/resources/run/get.ts';
-import { RateLimiter } from '../../nodes/AgentInvocation/service/rateLimiter.ts';
-import { contextOf } from './fakeContext.cts';
+import { endedMeanwhile } from './endedMeanwhile.cts';
 import { SimulatedHost, type Simulation } from './simulatedHost.cts';
 import { json, SimulatedService, type Behaviour } from './simulatedService.cts';
-import { settle } from './virtualTime.cts';
 
 // 'Get a run', from its parameters to its items.
 const SECOND = 1_000;
@@ -110,18 +106,8 @@ test.each([
 ])(
 	'an item of an execution that ends meanwhile is stopped, with the agent %j and waiting: %s',
 	async (agentId, waitForCompletion) => {
-		const ending = new AbortController();
-		setTimeout(() => ending.abort(), SECOND);
-		const service = {
-			key: 'key',
-			limiter: new RateLimiter(clock),
-			send: () => new Promise(() => {}),
-		};
 		const parameters = { agentId, runId: RUN_ID, waitForCompletion };
-		const { signal } = ending;
-		const context = contextOf({ parameters });
-		const work = { context, itemIndex: 0, service, signal } as unknown as ItemWork;
-		expect(await settle(getOperation.begin(work))).toEqual({ is: 'stopped' });
+		expect(await endedMeanwhile(getOperation, parameters)).toEqual({ is: 'stopped' });
 	},
 );
 

@@ -2,7 +2,7 @@ import type { IDataObject, IExecuteFunctions, NodeExecutionHint } from 'n8n-work
 
 import type { ItemWork, Operation } from '../../nodes/AgentInvocation/resources/operation.ts';
 import { processItems } from '../../nodes/AgentInvocation/resources/processItems.ts';
-import { succeed, type Failure } from '../../nodes/AgentInvocation/result.ts';
+import { succeed } from '../../nodes/AgentInvocation/result.ts';
 import { fixedAt } from '../../nodes/AgentInvocation/runs/concurrency.ts';
 import { done, failed, type Step } from '../../nodes/AgentInvocation/runs/itemState.ts';
 import { contextOf, type Told } from './fakeContext.cts';
@@ -20,13 +20,8 @@ interface Node extends Told {
 	operation?: Partial<Operation>;
 }
 
-const failure = (message: string, more: Partial<Failure> = {}): Failure => ({
-	message,
-	description: 'Mend it.',
-	details: {},
-	...more,
-});
-const fail = (message: string) => failed({ failure: failure(message) });
+const fail = (message: string) =>
+	failed({ failure: { message, description: 'Mend it.', details: {} } });
 const runOf = (index: number) => ({ agentId: 7, runId: `run${index}`, startedOn: 0 });
 
 /** Notes that the item's run has been started. */
@@ -37,7 +32,7 @@ function noteRun({ memory, itemIndex }: ItemWork): void {
 /** Runs a node of so many items of which each does this; gives its outputs, or what it threw. */
 async function run(count: number, begin: Operation['begin'], told: Node = {}) {
 	const hints: NodeExecutionHint[] = [];
-	const kept: IDataObject = told.kept ?? {};
+	const kept: IDataObject = {};
 	const items = Array.from({ length: count }, (_, item) => ({ json: { item } }));
 	const context = Object.assign(contextOf({ ...told, kept, items }), {
 		continueOnFail: () => told.continues === true,
@@ -151,20 +146,18 @@ describe('what is thrown', () => {
 });
 
 describe('the outputs', () => {
-	const outputs = (result: Awaited<ReturnType<typeof run>>) => result.outputs;
-
 	test('are in the order of the items, each paired with its own', async () => {
-		const result = await run(3, async ({ itemIndex }) => {
+		const { outputs, kept } = await run(3, async ({ itemIndex }) => {
 			await new Promise((resolve) => setTimeout(resolve, 100 - 10 * itemIndex));
 			return { is: 'done', outputs: [{ item: itemIndex }, { more: itemIndex }] };
 		});
-		expect(outputs(result)).toEqual([
+		expect(outputs).toEqual([
 			[0, 1, 2].flatMap((item) => [
 				{ json: { item }, pairedItem: { item } },
 				{ json: { more: item }, pairedItem: { item } },
 			]),
 		]);
-		expect(result.kept).toEqual({});
+		expect(kept).toEqual({});
 	});
 
 	test('come with what the output panel is to say', async () => {

@@ -2,7 +2,7 @@ import { orAborted, type Clock } from '../clock';
 import type { Answer } from './answer';
 import type { Purpose } from './answerKinds';
 import type { ServiceRequest } from './endpoints';
-import { backoffMs, isRetried } from './retryPolicy';
+import { backoffMs, isRetried, isRetriedBriefly } from './retryPolicy';
 import type { Service } from './service';
 
 /** For how long, and by which clock, a request may be sent. */
@@ -64,26 +64,21 @@ export async function sendWithRetry<T>(
 ): Promise<Answer<T>> {
 	const { clock, deadline, signal } = patience;
 	let last: Answer<T> | undefined;
-	/** Those that the rate limit refused are not counted. */
-	let attempts = 0;
+	let briefly = 0;
 	for (;;) {
 		const answer = await sendOnce(service, request, patience);
 		// What it met before tells more.
 		if (answer.kind === 'late') return last ?? answer;
 		last = answer;
-		if (answer.kind !== 'rateLimited') attempts++;
-		const left = deadline - clock.now();
-		if (answer.kind === 'aborted' || left <= 0 || !isRetried(answer, purpose, attempts)) {
-			return answer;
-		}
+		if (isRetriedBriefly(answer, purpose)) briefly++;
+		if (!isRetried(answer, purpose, briefly)) return answer;
 		// A rate limit holds up every request, so the limiter waits it out.
 		if (answer.kind === 'rateLimited') {
 			if (service.limiter.pausedUntil > deadline) return answer;
 			continue;
 		}
-		const pause = backoffMs(answer, attempts, clock.date(), Math.random());
-		if (pause > left) return answer;
+		const pause = backoffMs(answer, briefly, clock.date(), Math.random());
+		if (pause > deadline - clock.now()) return answer;
 		await clock.sleep(pause, signal);
-		if (signal?.aborted) return { kind: 'aborted' };
 	}
 }

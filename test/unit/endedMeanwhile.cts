@@ -1,0 +1,19 @@
+import { systemClock as clock } from '../../nodes/AgentInvocation/clock.ts';
+import type { ItemWork, Operation } from '../../nodes/AgentInvocation/resources/operation.ts';
+import type { Step } from '../../nodes/AgentInvocation/runs/itemState.ts';
+import { RateLimiter } from '../../nodes/AgentInvocation/service/rateLimiter.ts';
+import { contextOf } from './fakeContext.cts';
+import { settle } from './virtualTime.cts';
+
+/** Begins an item of an execution that ends a second later, at a service that never answers. */
+export async function endedMeanwhile({ begin }: Operation, parameters: object): Promise<Step> {
+	const ending = new AbortController();
+	setTimeout(() => ending.abort(), 1_000);
+	const work = {
+		context: contextOf({ parameters: { ...parameters } }),
+		itemIndex: 0,
+		service: { key: 'key', limiter: new RateLimiter(clock), send: () => new Promise(() => {}) },
+		signal: ending.signal,
+	};
+	return await settle(begin(work as unknown as ItemWork));
+}
