@@ -1,6 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 
+import { table } from '../../hosts/report.cts';
 import type { KilledHost, Outcome, Standing } from './killedHost.cts';
 import { cases, isKept } from './moments.cts';
 
@@ -63,10 +64,7 @@ export function makeReport(seen: Map<string, Outcome[]>): string {
 	];
 	for (const [title, cellOf] of Object.entries(TABLES)) {
 		const heads = hosts.map(hostKey);
-		lines.push('', `## ${title}`, '');
-		lines.push(`| When n8n was ended | Progress saved | n8n had kept | ${heads.join(' | ')} |`);
-		lines.push(`| --- | --- | --- | ${heads.map(() => '---').join(' | ')} |`);
-		for (const one of cases) {
+		const rows = cases.map((one) => {
 			const row = [
 				one.moment.name,
 				one.savesProgress ? 'yes' : 'no',
@@ -76,8 +74,10 @@ export function makeReport(seen: Map<string, Outcome[]>): string {
 				const outcome = seen.get(head)?.find(({ of }) => of === one);
 				return outcome ? cellOf(outcome) : (kept.get(keyOf(title, row, head)) ?? '');
 			});
-			lines.push(`| ${[...row, ...cells].join(' | ')} |`);
-		}
+			return [...row, ...cells];
+		});
+		const columns = ['When n8n was ended', 'Progress saved', 'n8n had kept', ...heads];
+		lines.push('', `## ${title}`, '', table(columns, rows));
 	}
 	return `${lines.join('\n')}\n`;
 }

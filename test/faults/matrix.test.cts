@@ -3,6 +3,7 @@ import path from 'node:path';
 
 import * as retryPolicy from '../../nodes/AgentInvocation/service/retryPolicy.ts';
 import { requestTimeouts } from '../../nodes/AgentInvocation/service/service.ts';
+import { table } from '../../hosts/report.cts';
 import { startSandbox } from '../../sandbox/server.cts';
 import { creates } from '../engine/sandboxed.cts';
 import { faultCases, startForeigner, type FaultCase, type Foreigner } from './faults.cts';
@@ -18,6 +19,14 @@ const REQUEST_LIMIT_S = 6;
 const FEW = 2;
 /** A cell that takes longer hangs, in ms. Patience is cut to some seconds below. */
 const HANGS_MS = 60_000;
+
+const HEADS = [
+	'Fault',
+	'Once: requests, runs',
+	'What the user sees',
+	'Lasting: requests, runs',
+	'What the user sees',
+];
 
 interface Cell {
 	operation: OperationCase;
@@ -172,17 +181,13 @@ function makeReport(): string {
 			cells.find(
 				(cell) => cell.operation === operation && cell.fault.name === fault && cell.lasts === lasts,
 			);
-		lines.push('', `## ${operation.name}`, '');
-		lines.push(
-			'| Fault | Once: requests, runs | What the user sees | Lasting: requests, runs | What the user sees |',
-		);
-		lines.push('| --- | --- | --- | --- | --- |');
-		for (const { name } of faults) {
+		const rows = faults.map(({ name }) => {
 			const columns = [of(name, false), of(name, true)].flatMap((cell) =>
 				cell ? [`${requestsOf(cell)}, ${cell.runs.length}`, seen(cell)] : ['', ''],
 			);
-			lines.push(`| ${[name, ...columns].join(' | ')} |`);
-		}
+			return [name, ...columns];
+		});
+		lines.push('', `## ${operation.name}`, '', table(HEADS, rows));
 	}
 	lines.push('', 'What becomes of executions when n8n itself is ended: [KILLS.md](KILLS.md).');
 	return `${lines.join('\n')}\n`;
