@@ -1,5 +1,6 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { appendFileSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { Agent } from 'node:http';
 import { createServer } from 'node:net';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -92,7 +93,9 @@ export class N8n {
 		this.url = `http://127.0.0.1:${port}`;
 		this.log = path.join(userFolder, 'n8n.log');
 		mkdirSync(path.join(userFolder, '.n8n'), { recursive: true });
-		this.api = axios.create({ baseURL: this.url, validateStatus: () => true });
+		// A connection of its own for each request: one that n8n is closing meanwhile fails the next request.
+		const httpAgent = new Agent();
+		this.api = axios.create({ baseURL: this.url, validateStatus: () => true, httpAgent });
 	}
 
 	/**

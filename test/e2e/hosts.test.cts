@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 
 import type { HostName } from '../../hosts/install.cts';
-import type { N8n, StoredExecution } from '../../hosts/n8n.cts';
+import type { N8n, StoredExecution, WorkflowFile } from '../../hosts/n8n.cts';
 import { packNode } from '../../hosts/pack.cts';
 import type { Fault } from '../../sandbox/faults.cts';
 import { startSandbox, type Sandbox } from '../../sandbox/server.cts';
@@ -17,6 +17,7 @@ import {
 	n8nNode,
 	rowsWorkflow,
 	toolWorkflow,
+	type NodeFile,
 } from '../support/workflows.cts';
 import { until } from '../support/until.cts';
 
@@ -43,6 +44,12 @@ const httpRequest = n8nNode('Run', 'httpRequest', 4.2, {
 		nodeCredentialType: 'agentInvocationApi',
 	},
 });
+
+/** Saves its progress. */
+function savingWorkflow(node: NodeFile): WorkflowFile {
+	const { settings, ...workflow } = rowsWorkflow('saving', node);
+	return { ...workflow, settings: { ...settings, saveExecutionProgress: true } };
+}
 
 const NAMED_IN_ROW = { __rl: true, mode: 'name', value: '={{ $json.row.agent }}' };
 
@@ -80,6 +87,7 @@ describe.each<HostName>(['n8n-2', 'n8n-1'])('in %s', (hostName) => {
 			),
 			rowsWorkflow('errors', agentNode('Run', createForRow, { onError: 'continueErrorOutput' })),
 			rowsWorkflow('regular', agentNode('Run', createForRow, { onError: 'continueRegularOutput' })),
+			savingWorkflow(agentNode('Run', createForRow, { onError: 'continueErrorOutput' })),
 			rowsWorkflow('request', httpRequest),
 		];
 		host = await TestHost.start(hostName, workflows, {
@@ -325,17 +333,47 @@ describe.each<HostName>(['n8n-2', 'n8n-1'])('in %s', (hostName) => {
 		expect(sandbox.runs.all).toHaveLength(creates + 2);
 	});
 
-	test('an execution that is stopped while it waits in the node ends, and polls no more', async () => {
+	/** Starts a run, and stops the execution while it waits for it in the node. */
+	async function stopWhileItWaits(workflowId: string) {
 		const runs = sandbox.runs.all.length + 1;
-		const id = await host.begin('run', [{ agent: 3, values: { seconds: 600 } }]);
+		const id = await host.begin(workflowId, [{ agent: 3, values: { seconds: 600 } }]);
 		const isPolled = () =>
 			sandbox.requests.at(-1)?.url.endsWith(sandbox.runs.all[runs - 1]?.runId ?? 'none') === true;
 		await until(isPolled);
 		await n8n.stopExecution(id);
 		await until(async () => (await n8n.execution(id)).status === 'canceled');
-		const seen = sandbox.requests.length;
+		return { id, runs };
+	}
+
+	test('an execution that is stopped while it waits in the node ends, and polls no more', async () => {
+		const { id, runs } = await stopWhileItWaits('run');
+		const { runId } = sandbox.runs.all[runs - 1]!;
+		const polls = () => sandbox.requests.filter(({ url }) => url.endsWith(runId)).length;
+		const seen = polls();
 		await new Promise((resolve) => setTimeout(resolve, 3_000));
-		expect(sandbox.requests).toHaveLength(seen);
+		expect(polls()).toBe(seen);
+		expect(sandbox.runs.all).toHaveLength(runs);
+
+		// n8n 1 has nothing left to execute.
+		if (isOld) return;
+		const retrying = n8n.retry(id);
+		await until(() => sandbox.runs.all.length > runs);
+		sandbox.runs.all[runs]!.script.durationMs = 0;
+		const retried = await n8n.endOf(await retrying);
+		expect(retried.status).toBe('success');
+		expect(jsonOf(retried, 'Good')).toMatchObject([{ status: 'succeeded' }]);
+		expect(sandbox.runs.all).toHaveLength(runs + 1);
+	});
+
+	test('one that has saved its progress starts no other run in its Retry', async () => {
+		const { id, runs } = await stopWhileItWaits('saving');
+		const { script, runId } = sandbox.runs.all[runs - 1]!;
+		script.durationMs = 0;
+		// n8n 1 executes what comes after the node that was stopped.
+		const stopped = `The execution was cancelled (run ${runId} of agent 3)`;
+		const retried = await n8n.endOf(await n8n.retry(id));
+		expect(jsonOf(retried, 'Good')).toMatchObject(isOld ? [] : [{ run_id: runId }]);
+		expect(jsonOf(retried, 'Bad')).toMatchObject(isOld ? [{ error: stopped }] : []);
 		expect(sandbox.runs.all).toHaveLength(runs);
 	});
 

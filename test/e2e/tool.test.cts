@@ -1,3 +1,5 @@
+import type { INode } from 'n8n-workflow';
+
 import { startChatModel, type ChatModel } from './chatModel.cts';
 import { jsonOf, TestHost } from '../support/host.cts';
 import { agentNode, toolWorkflow } from '../support/workflows.cts';
@@ -45,10 +47,19 @@ const runReport = agentNode('Report', {
 	options: {},
 });
 
+/** Runs an agent whose runs fail. */
+const runFailing = (onError: INode['onError']) => {
+	const agentId = { __rl: true, mode: 'id', value: '5' };
+	const parameters = { agentId, specifyParameters: 'json', parametersJson: '{}', options: {} };
+	return agentNode('Run', parameters, { ...(onError && { onError }) });
+};
+
 let host: TestHost;
 let right: ChatModel;
 let wrong: ChatModel;
 let asked: ChatModel;
+let stopping: ChatModel;
+let continuing: ChatModel;
 
 const list = { tool: 'List', arguments: {} };
 const run = (agent: number | string, region: string) => ({
@@ -60,11 +71,15 @@ beforeAll(async () => {
 	right = await startChatModel([list, run('Regional report', 'west')]);
 	wrong = await startChatModel([run(2, 'nowhere'), run(9_999, 'west'), run(5, 'west')]);
 	asked = await startChatModel([{ arguments: { region: 'east' } }]);
-	const models = { right, wrong, asked };
+	stopping = await startChatModel();
+	continuing = await startChatModel();
+	const models = { right, wrong, asked, stopping, continuing };
 	const tools = {
 		right: [listAgents, runAgent('name', "={{ $fromAI('agent', 'Name of the agent') }}")],
 		wrong: [listAgents, runAgent('id', "={{ $fromAI('agent', 'ID of the agent', 'number') }}")],
 		asked: [runReport],
+		stopping: [runFailing('stopWorkflow')],
+		continuing: [runFailing('continueRegularOutput')],
 	};
 	host = await TestHost.start(
 		'n8n-2',
@@ -85,6 +100,8 @@ afterAll(async () => {
 	await right?.close();
 	await wrong?.close();
 	await asked?.close();
+	await stopping?.close();
+	await continuing?.close();
 });
 
 test('a model lists the agents, picks one, fills its parameters and gets the output', async () => {
@@ -129,3 +146,21 @@ test('an error reaches the model as text that it can act on', async () => {
 		]);
 	}
 });
+
+test.each(['stopping', 'continuing'])(
+	'a run that fails is an answer to the model, and the call a success, also when it is %s on errors',
+	async (id) => {
+		const execution = await host.execute(id, [{}]);
+		const { results } = id === 'stopping' ? stopping : continuing;
+		expect(JSON.parse(results[0] ?? '')).toEqual([
+			{
+				error: expect.stringMatching(/^The agent's run failed: A tool of the agent/) as string,
+				details: expect.objectContaining({ status: 'failed', agent_id: 5 }) as object,
+				advice: expect.stringMatching(/\w/) as string,
+			},
+		]);
+		const [call] = execution.data.resultData.runData.Run!;
+		expect(call).toMatchObject({ executionStatus: 'success' });
+		expect(call?.error).toBeUndefined();
+	},
+);

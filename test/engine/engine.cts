@@ -1,3 +1,4 @@
+import { parse, stringify } from 'flatted';
 import { ExecutionLifecycleHooks, LoadOptionsContext, WorkflowExecute } from 'n8n-core';
 import type {
 	ICredentialDataDecryptedObject,
@@ -10,14 +11,19 @@ import type {
 	INodeParameters,
 	INodeType,
 	IRun,
+	IRunExecutionData,
 	IWorkflowExecuteAdditionalData,
+	WorkflowExecuteMode,
 } from 'n8n-workflow';
 import { NodeConnectionTypes, Workflow } from 'n8n-workflow';
 
 import { AgentInvocationApi } from '../../credentials/AgentInvocationApi.credentials.ts';
 import { AgentInvocation } from '../../nodes/AgentInvocation/AgentInvocation.node.ts';
+import type { StoredMemory } from '../../nodes/AgentInvocation/runs/itemMemory.ts';
 
 const NODE = 'n8n-nodes-agent-invocation.agentInvocation';
+const NAME = 'Agent Invocation';
+const SOURCE = 'Source';
 
 /** A workflow of two nodes in the real engine: one that gives the items, and ours. */
 export interface Execution {
@@ -31,6 +37,8 @@ export interface Execution {
 	node?: Partial<INode>;
 	/** Cancels the execution once this is so. */
 	cancelWhen?: () => boolean;
+	/** Called with what n8n stores after each node where it saves progress. */
+	onProgress?: (run: Pick<IRun, 'data'>) => void;
 }
 
 /** What became of our node, and how often it was tried. */
@@ -46,17 +54,89 @@ export interface Outcome {
 
 /** Runs our node in n8n-core's engine, with the real request helper, over real HTTP. */
 export async function execute(execution: Execution): Promise<Outcome> {
-	const { items = [{}], aside, cancelWhen } = execution;
+	const workflow = makeWorkflow(execution);
+	const running = new WorkflowExecute(makeAdditionalData(execution), 'trigger').run({
+		workflow,
+		startNode: workflow.getNode(SOURCE)!,
+	});
+	const timer = setInterval(() => {
+		if (execution.cancelWhen?.()) running.cancel();
+	}, 20);
+	return outcomeOf(await running.finally(() => clearInterval(timer)));
+}
+
+/** An execution that n8n has stored goes on, and ends before its first node, as when n8n itself is not ready yet. */
+export async function resumeTooEarly(execution: Execution, run: IRun): Promise<Outcome> {
+	const additionalData = { ...makeAdditionalData(execution), restartExecutionId: '1' };
+	additionalData.hooks!.addHandler('workflowExecuteResume', () => {
+		throw new Error('OTel settings not yet initialized');
+	});
+	return await goOn(execution, additionalData, 'trigger', stored(run));
+}
+
+/** What n8n has of an execution that was stopped, where it has stored nothing since its start. */
+export function stoppedAtItsStart(execution: Execution): Pick<IRun, 'data'> {
+	const node = makeWorkflow(execution).getNode(SOURCE)!;
+	const data = {
+		startData: {},
+		resultData: {
+			runData: {},
+			error: { message: 'The execution was cancelled manually', stack: '' },
+		},
+		executionData: {
+			contextData: {},
+			nodeExecutionStack: [{ node, data: { main: [[{ json: {} }]] }, source: null }],
+			metadata: {},
+			waitingExecution: {},
+			waitingExecutionSource: {},
+		},
+	};
+	return { data: data as unknown as IRunExecutionData };
+}
+
+/** What n8n's Retry with the original workflow makes of an execution that has waited, once its waits are due. */
+export async function retry(execution: Execution, run: Pick<IRun, 'data'>): Promise<Outcome> {
+	const data = stored(run);
+	const { agentInvocation } = (data.executionData!.contextData[`node:${NAME}`] ?? {}) as {
+		agentInvocation?: { byRunIndex: Record<string, StoredMemory> };
+	};
+	for (const { items } of Object.values(agentInvocation?.byRunIndex ?? {})) {
+		for (const item of Object.values(items)) {
+			if (item.is === 'started' && item.wait) item.wait.dueOn = 0;
+		}
+	}
+	if (data.resultData.lastNodeExecuted) delete data.resultData.error;
+	const additionalData = { ...makeAdditionalData(execution), executionId: '2' };
+	return await goOn(execution, additionalData, 'retry', data);
+}
+
+/** As n8n stores it and reads it again. */
+function stored({ data }: Pick<IRun, 'data'>): IRunExecutionData {
+	return parse(stringify(data)) as IRunExecutionData;
+}
+
+async function goOn(
+	execution: Execution,
+	additionalData: IWorkflowExecuteAdditionalData,
+	mode: WorkflowExecuteMode,
+	data: IRunExecutionData,
+): Promise<Outcome> {
+	const execute = new WorkflowExecute(additionalData, mode, data);
+	return outcomeOf(await execute.processRunExecutionData(makeWorkflow(execution)));
+}
+
+function makeWorkflow(execution: Execution): Workflow {
+	const { items = [{}], aside } = execution;
 	const node = makeNode(execution);
 	const source: INode = {
 		id: 'source',
-		name: 'Source',
+		name: SOURCE,
 		type: 'test.items',
 		typeVersion: 1,
 		position: [0, 0],
 		parameters: { outputs: JSON.stringify(aside ? [aside, items] : [items]) },
 	};
-	const workflow = new Workflow({
+	return new Workflow({
 		id: 'workflow',
 		name: 'Test',
 		active: false,
@@ -72,16 +152,11 @@ export async function execute(execution: Execution): Promise<Outcome> {
 		nodeTypes,
 		settings: { executionOrder: 'v1' },
 	});
-	const running = new WorkflowExecute(makeAdditionalData(execution), 'trigger').run({
-		workflow,
-		startNode: source,
-	});
-	const timer = setInterval(() => {
-		if (cancelWhen?.()) running.cancel();
-	}, 20);
-	const run = await running.finally(() => clearInterval(timer));
+}
+
+function outcomeOf(run: IRun): Outcome {
 	// On n8n 1 the entry of a checkpoint comes before that of a failure.
-	const task = run.data.resultData.runData[node.name]?.at(-1);
+	const task = run.data.resultData.runData[NAME]?.at(-1);
 	const [output, errors] = task?.data?.main ?? [];
 	return {
 		run,
@@ -107,7 +182,7 @@ export function loadOptionsContext(execution: Execution): ILoadOptionsFunctions 
 function makeNode({ parameters, node }: Execution): INode {
 	return {
 		id: 'agent',
-		name: 'Agent Invocation',
+		name: NAME,
 		type: NODE,
 		typeVersion: 1,
 		position: [200, 0],
@@ -151,7 +226,7 @@ const nodeTypes = {
 	getKnownTypes: () => ({}),
 };
 
-function makeAdditionalData({ credential }: Execution): IWorkflowExecuteAdditionalData {
+function makeAdditionalData({ credential, onProgress }: Execution): IWorkflowExecuteAdditionalData {
 	const hooks = new ExecutionLifecycleHooks('trigger', '1', {
 		id: 'workflow',
 		name: 'Test',
@@ -162,6 +237,10 @@ function makeAdditionalData({ credential }: Execution): IWorkflowExecuteAddition
 		nodes: [],
 		connections: {},
 		activeVersionId: null,
+	});
+	hooks.addHandler('nodeExecuteAfter', (name, _, data) => {
+		data.resultData.lastNodeExecuted = name;
+		onProgress?.({ data: stored({ data }) });
 	});
 	const url = 'http://127.0.0.1/';
 	const data: Partial<IWorkflowExecuteAdditionalData> & { hooks: ExecutionLifecycleHooks } = {

@@ -14,6 +14,7 @@ module.exports = {
 	// No test here turns more, but for one that says so.
 	globals: { MOST_TIMERS: 5_000 },
 	testPathIgnorePatterns: [`/unit/(${leftOut.join('|')})\\.test`],
+	moduleNameMapper: { '^n8n-workflow$': require.resolve('./n8n-workflow.cjs') },
 	testEnvironment: require.resolve('./environment.cjs'),
 	testRunner: require.resolve('./jest-circus.cjs'),
 	testSequencer: require.resolve('./sequencer.cjs'),

@@ -53,7 +53,7 @@ interface Unnoticed {
 }
 
 function main(): boolean {
-	const options = process.argv.length > 2 ? process.argv.slice(2) : ['--mutate', mutated()];
+	const options = ['--mutate', mutated(), ...process.argv.slice(2)];
 	const config = path.join(__dirname, 'stryker.config.json');
 	const stryker = spawnSync('npx', ['stryker', 'run', config, ...options], {
 		cwd: projectRoot,

@@ -61,6 +61,12 @@ export const kinds: Record<string, Kind> = {
 		continues: true,
 		keeps: 'wait',
 	},
+	parksSaving: {
+		make: (id) => savingProgress(rowsWorkflow(id, run({ whereToWait: 'stored' }, continuing))),
+		longest: 150,
+		continues: true,
+		keeps: 'wait',
+	},
 	retries: {
 		make: (id) => rowsWorkflow(id, run({}, { retryOnFail: true, waitBetweenTries: 500 })),
 		longest: 4,

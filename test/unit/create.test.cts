@@ -128,6 +128,13 @@ describe('after a server error', () => {
 		expect(jsons).toMatchObject([{ status: 'succeeded' }]);
 		expect(service.created).toHaveLength(1);
 	});
+
+	test('and again, five times in all', async () => {
+		const options = { retryCreateOnServerError: true };
+		const { service, thrown } = await create(answering(Infinity, { statusCode: 503 }), { options });
+		expect(service.requests).toHaveLength(5);
+		expect(thrown).toContain('could not process the request');
+	});
 });
 
 test('a run that has finished when it is created is polled at once, for its output', async () => {

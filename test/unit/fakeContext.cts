@@ -28,6 +28,10 @@ export interface Told {
 	stored?: object | Error;
 	establishedAt?: number | undefined;
 	resumesOn?: Date[];
+	/** What the host holds of the execution; absent where it does not show it. */
+	held?: object;
+	/** Whether the host still has the input items. */
+	findsInput?: boolean;
 }
 
 /** What a node's code asks n8n for, where no request is sent. */
@@ -43,15 +47,19 @@ export function contextOf(told: Told): IExecuteFunctions {
 		data: { main: [items] },
 		...told.entry,
 	});
+	const $getPairedItem = (source: string) => {
+		if (told.findsInput === false || source !== 'Source') throw new Error('No data');
+	};
 	const functions = {
+		...(told.held && { runExecutionData: told.held }),
 		getNode: () => node,
 		getMode: () => told.mode ?? 'trigger',
-		getContext: (of: string) => (of === 'node' ? kept : flow),
+		getContext: (of: 'node' | 'flow') => ({ node: kept, flow })[of],
 		getExecutionId: () => ('executionId' in told ? told.executionId : '1'),
 		getInputData: () => items,
 		getNodeParameter: (name: string, _index: number, fallback: unknown) =>
 			told.parameters?.[name] ?? fallback,
-		getWorkflowDataProxy: () => ({ $runIndex: told.runIndex ?? 0 }),
+		getWorkflowDataProxy: () => ({ $runIndex: told.runIndex ?? 0, $getPairedItem }),
 		getWorkflowSettings: () => ({ executionOrder: 'v1', ...told.settings }),
 		getExecuteData: () => entry,
 		// Without their parameters, unless they are asked for.

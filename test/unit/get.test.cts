@@ -77,11 +77,14 @@ test('without waiting, trouble is met with five attempts, and named', async () =
 test('a run that has failed is a failed item, and never started anew', async () => {
 	const behaviour = { runOf: () => ({ durationMs: 0, status: 'failed' as const }) };
 	for (const waitForCompletion of [true, false]) {
-		const { thrown, service } = await get(
+		const { thrown, service, host } = await get(
 			{ waitForCompletion },
 			{ behaviour, node: { retryOnFail: true, maxTries: 2 } },
 		);
 		expect(thrown).toContain('failed: item 0');
+		expect(host.context).toMatchObject({
+			agentInvocation: { byRunIndex: { 0: { items: { 0: { is: 'failed' } } } } },
+		});
 		expect(service.created).toHaveLength(1);
 	}
 });

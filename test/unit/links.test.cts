@@ -14,7 +14,10 @@ const PAGES = [
 	'CHANGELOG.md',
 	...readdirSync(path.join(projectRoot, 'docs')).map((file) => `docs/${file}`),
 	'test/faults/REPORT.md',
+	'test/faults/KILLS.md',
+	'test/crowds/REPORT.md',
 	'test/soak/REPORT.md',
+	'test/soak/QUEUE.md',
 	'bench/RESULTS.md',
 ];
 

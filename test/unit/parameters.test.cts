@@ -108,6 +108,10 @@ describe('fields', () => {
 			},
 		);
 
+		test('are none of a node without parameters', () => {
+			expect(read(mapped(), { items })).toEqual(bound({}));
+		});
+
 		test('of an agent given by an expression are mapped once its parameters are known', () => {
 			const node = { parameters: { agentId: '={{ 1 }}' } };
 			expect(read(mapped([column('city')]), { items, node })).toEqual(bound({ city: 'Rome' }));
@@ -124,6 +128,7 @@ describe('name-value pairs', () => {
 			{ name: ' city ', value: 'Paris' },
 			{ name: '', value: '' },
 			'odd',
+			null,
 			{ value: null },
 		];
 		expect(pairs(values)).toEqual(bound({ city: 'Paris' }));
@@ -168,6 +173,7 @@ describe('JSON', () => {
 		['{}', {}],
 		['[]', {}],
 		['{ "a": "has \\"a\\": in it" }', { a: 'has "a": in it' }],
+		['{ "a": "b", "b": "b" }', { a: 'b', b: 'b' }],
 	])('%j is bound', (source, values) => {
 		expect(json(source)).toEqual(bound(values));
 	});
@@ -204,6 +210,7 @@ describe('JSON', () => {
 			`'Parameters (JSON)' has an entry without a name and a value: ${JSON.stringify(entry)}`,
 			new RegExp(`^${forms}$`),
 		);
+		expect(json([entry])).toMatchObject({ ok: false });
 	});
 
 	test.each(['{ "a": 1, "b": 2, "a" : 3 }', '{ "a": 1, "\\u0061": 3 }'])(

@@ -37,6 +37,12 @@ test('the engine is asked to run this node once more, and what it is to do comes
 	expect(readAction(contextOf(entryOf(request.actions[0]?.input)))).toEqual(action);
 });
 
+test('the error of an execution that n8n retries is not left for the node to go on with', () => {
+	const held = { resultData: { runData: {}, error: new Error('The execution was cancelled') } };
+	requestRest(contextOf({ held }), { until: UNTIL, runs: 3, source });
+	expect(held.resultData).toEqual({ runData: {} });
+});
+
 describe('a pass of the node is no action', () => {
 	const input = inputOf({ until: UNTIL, runs: 1, source });
 
@@ -75,6 +81,23 @@ describe('the pause', () => {
 		const { entry, ...told } = entryOf({});
 		await rest(contextOf({ ...told, entry }), { until: UNTIL, runs: 1, source });
 		expect(entry.data).toEqual({ main: [null], other: [] });
+	});
+
+	test('puts the entry back before n8n does, as the first', async () => {
+		const { entry, ...told } = entryOf({});
+		const next = {};
+		const stack = [next];
+		const held = { executionData: { nodeExecutionStack: stack } };
+		await rest(contextOf({ ...told, entry, held }), { until: UNTIL, runs: 1, source });
+		expect(stack).toEqual([entry, next]);
+		expect(stack[0]).toBe(entry);
+	});
+
+	test('as a checkpoint leaves nothing to go on with but the node itself', async () => {
+		const stack = [{}];
+		const held = { executionData: { nodeExecutionStack: stack } };
+		await rest(contextOf({ ...entryOf({}), held }), { runs: 1, source });
+		expect(stack).toHaveLength(1);
 	});
 
 	test('takes the mark from the node that all entries share, and switches off a copy of it', async () => {

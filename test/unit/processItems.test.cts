@@ -18,7 +18,11 @@ interface Node extends Told {
 	/** The host's word on what is asked of it. */
 	response?: { actionResponses: []; metadata: object };
 	operation?: Partial<Operation>;
+	/** In place of the credential. */
+	credential?: object | Error;
 }
+
+const credential = { baseUrl: 'https://agents.example.com/api/v1', apiKey: 'key' };
 
 const fail = (message: string) =>
 	failed({ failure: { message, description: 'Mend it.', details: {} } });
@@ -32,12 +36,14 @@ function noteRun({ memory, itemIndex }: ItemWork): void {
 /** Runs a node of so many items of which each does this; gives its outputs, or what it threw. */
 async function run(count: number, begin: Operation['begin'], told: Node = {}) {
 	const hints: NodeExecutionHint[] = [];
-	const kept: IDataObject = {};
+	const { kept = {} } = told;
 	const items = Array.from({ length: count }, (_, item) => ({ json: { item } }));
 	const context = Object.assign(contextOf({ ...told, kept, items }), {
 		continueOnFail: () => told.continues === true,
 		getCredentials: () =>
-			Promise.resolve({ baseUrl: 'https://agents.example.com/api/v1', apiKey: 'key' }),
+			told.credential instanceof Error
+				? Promise.reject(told.credential)
+				: Promise.resolve(told.credential ?? credential),
 		addExecutionHints: (hint: NodeExecutionHint) => hints.push(hint),
 		...(told.cancel && { getExecutionCancelSignal: () => told.cancel }),
 	}) as unknown as IExecuteFunctions;
@@ -143,6 +149,58 @@ describe('what is thrown', () => {
 		const error = 'No such expression';
 		expect(outputs).toMatchObject([[{ json: { error } }, { json: { error } }]]);
 	});
+
+	test('by the credential is too', async () => {
+		const error = "This node's credential cannot be used";
+		const { outputs } = await run(2, throwing(new Error('begun')), {
+			credential: new Error('Credential not found'),
+			continues: true,
+		});
+		expect(outputs).toMatchObject([[{ json: { error } }, { json: { error } }]]);
+	});
+});
+
+describe('notes of another version of the package', () => {
+	const told = () => ({ kept: { agentInvocation: { format: 2, run_id: 'run7' } } });
+	const begin = () => Promise.reject(new Error('begun'));
+	const message = expect.stringMatching(/^Another version of this package/) as string;
+
+	test('end the node, and name the runs in them', async () => {
+		const { thrown } = await run(2, begin, told());
+		expect(thrown).toMatchObject({
+			message,
+			description: expect.stringContaining('run7') as string,
+		});
+	});
+
+	test('are the failure of each item where the node continues', async () => {
+		const { outputs } = await run(2, begin, { ...told(), continues: true });
+		expect(outputs).toMatchObject([[{ json: { error: message } }, { json: { error: message } }]]);
+	});
+});
+
+describe('what has become of items', () => {
+	/** Fails the only item of an operation that may be retried; gives what is remembered of it. */
+	async function remembered(operation: Partial<Operation>) {
+		const { kept } = await run(1, () => Promise.resolve(fail('Wrong')), {
+			operation,
+			continues: true,
+			node: { retryOnFail: true },
+		});
+		return kept;
+	}
+
+	test('is remembered where they have runs', async () => {
+		expect(await remembered({ runs: 'gets' })).toMatchObject({
+			agentInvocation: { byRunIndex: { 0: { items: { 0: { is: 'failed' } } } } },
+		});
+	});
+
+	test('is not where they have none: n8n would store it', async () => {
+		expect(await remembered({ runs: undefined })).toMatchObject({
+			agentInvocation: { byRunIndex: { 0: { items: {} } } },
+		});
+	});
 });
 
 describe('the outputs', () => {
@@ -185,15 +243,19 @@ describe('the outputs', () => {
 
 describe('an execution that is cancelled', () => {
 	/** Cancels it while the second item is under way, and the first has done this. */
-	async function cancel(first: (work: ItemWork) => Step) {
+	async function cancel(
+		first: (work: ItemWork) => Step,
+		{ isContinued = false, second = { is: 'stopped' } as Step } = {},
+	) {
 		const cancelling = new AbortController();
 		setTimeout(() => cancelling.abort(), 100);
 		const begin: Operation['begin'] = async (work) => {
 			if (work.itemIndex === 0) return first(work);
+			if (isContinued) noteRun(work);
 			await new Promise((resolve) => work.signal.addEventListener('abort', resolve));
-			return { is: 'stopped' };
+			return second;
 		};
-		return await run(2, begin, { cancel: cancelling.signal, continues: true });
+		return await run(2, begin, { cancel: cancelling.signal, continues: isContinued });
 	}
 
 	test('says so, and no more where nothing was begun', async () => {
@@ -202,14 +264,31 @@ describe('an execution that is cancelled', () => {
 		expect(thrown?.description ?? '').toBe('');
 	});
 
-	test('names runs, and what had failed before', async () => {
-		const { thrown } = await cancel((work) => {
+	test('names runs, and what has failed meanwhile', async () => {
+		const first = (work: ItemWork) => {
 			noteRun(work);
-			return fail('Wrong');
-		});
+			return done({});
+		};
+		const { thrown } = await cancel(first, { second: fail('Wrong') });
 		expect(thrown?.message).toBe('The execution was canceled');
+		expect(thrown?.description).toMatch(/^Its runs go on at the service\./);
 		expect(thrown?.description).toContain("Before, items had failed: 'Wrong'.");
 		expect(thrown?.context.runs).toEqual([{ ...runOf(0), itemIndex: 0 }]);
+	});
+
+	test('fails each item that has not ended where the node continues, and names its run', async () => {
+		const { outputs } = await cancel(() => done({ item: 0 }), { isContinued: true });
+		expect(outputs).toMatchObject([
+			[
+				{ json: { item: 0 } },
+				{
+					json: {
+						error: 'The execution was canceled (run run1 of agent 7)',
+						details: { agent_id: 7, run_id: 'run1' },
+					},
+				},
+			],
+		]);
 	});
 });
 
@@ -217,11 +296,12 @@ describe('a rest', () => {
 	const response = { actionResponses: [] as [], metadata: {} };
 	const settings = { saveExecutionProgress: true };
 
-	/** Begins two items that wait, on a host that saves progress. */
+	/** Begins three items on a host that saves progress: one is done at once, two wait. */
 	async function rest(operation: Partial<Operation> = {}) {
 		const begin: Operation['begin'] = (work) => {
-			noteRun(work);
 			const { itemIndex, parking } = work;
+			if (itemIndex === 0) return Promise.resolve(done({}));
+			noteRun(work);
 			parking.hints.add('It rests.');
 			const { agentId, runId } = runOf(itemIndex);
 			const options = { timeoutMs: 0, pollIntervalMs: 0, whereToWait: 'auto' as const };
@@ -248,7 +328,7 @@ describe('a rest', () => {
 			});
 		};
 		const before = [{ name: 'Source', type: 'n8n-nodes-base.manualTrigger' }];
-		return await run(2, begin, { response, settings, before, operation });
+		return await run(3, begin, { response, settings, before, operation });
 	}
 
 	test('is asked for once the first runs have started, where progress is saved', async () => {
@@ -260,7 +340,9 @@ describe('a rest', () => {
 		});
 		expect(kept).toMatchObject({
 			agentInvocation: {
-				byRunIndex: { 0: { checkpointOf: '1', items: { 0: { wait: { isLong: true } } } } },
+				byRunIndex: {
+					0: { checkpointOf: '1', items: { 0: { is: 'done' }, 2: { wait: { isLong: true } } } },
+				},
 			},
 		});
 	});
@@ -270,5 +352,73 @@ describe('a rest', () => {
 		const [action] = (outputs as { actions: Array<{ input: IDataObject }> }).actions;
 		expect(action?.input.agentInvocationRest).toMatchObject({ runs: 2 });
 		expect(action?.input.agentInvocationRest).toHaveProperty('until', Date.now() + 100_000);
+	});
+});
+
+describe('after a rest', () => {
+	const { baseUrl } = credential;
+	const response = { actionResponses: [] as [], metadata: {} };
+	const started = (index: number) => ({ is: 'started', fingerprint: '', run: runOf(index) });
+	const source = [{ previousNode: 'If' }];
+
+	/** Runs a node of two items that has rested before, in this execution. */
+	async function resume(items: IDataObject, told: Node = {}, stored: IDataObject = {}) {
+		const begun: number[] = [];
+		const entry = { source: { main: [{ previousNode: 'Run' }] } };
+		const memory = { baseUrl, executionId: '1', attempts: 1, beganOn: 0, items, ...stored };
+		const byRunIndex = { 0: { rest: { source }, ...memory } };
+		const begin: Operation['begin'] = ({ itemIndex }) => {
+			begun.push(itemIndex);
+			return Promise.resolve(done({ began: itemIndex }));
+		};
+		const kept = { agentInvocation: { format: 1, byRunIndex } };
+		return { ...(await run(2, begin, { response, entry, ...told, kept })), begun, entry };
+	}
+
+	test('the node begins what had not begun, and gives what was done', async () => {
+		const outputs = [{ was: 'done' }];
+		const seen = await resume({ 0: { is: 'done', fingerprint: '', outputs } });
+		expect(seen.begun).toEqual([1]);
+		expect(seen.outputs).toMatchObject([[{ json: { was: 'done' } }, { json: { began: 1 } }]]);
+	});
+
+	test('its input comes from where it came from before', async () => {
+		const { entry } = await resume({});
+		expect(entry.source.main).toEqual(source);
+	});
+
+	test('an item whose options cannot be read any more has failed, and its run is named', async () => {
+		const { thrown, kept } = await resume(
+			{ 1: started(1) },
+			{ parameters: { options: { timeout: -1 } } },
+		);
+		expect(thrown?.message).toMatch(/Time Limit \(Seconds\)/);
+		expect(kept).toMatchObject({
+			agentInvocation: {
+				byRunIndex: { 0: { items: { 1: { is: 'failed', retriesFrom: { run: runOf(1) } } } } },
+			},
+		});
+	});
+
+	const other = { ...credential, baseUrl: 'https://elsewhere.example.com/api/v1' };
+
+	test('at another service than the runs are at, every item fails', async () => {
+		const { thrown, begun } = await resume({ 1: started(1) }, { credential: other });
+		expect(thrown?.message).toMatch(/^This node.s credential was removed or changed/);
+		expect(begun).toEqual([]);
+	});
+
+	test.each([
+		['a retry begins anew, at whatever service', { rest: undefined }, [0, 1]],
+		[
+			'a retry too many of which nothing is known begins what it can',
+			{ rest: undefined, attempts: 2, baseUrl: '' },
+			[0, 1],
+		],
+	])('%s', async (_, stored, begins) => {
+		const retried = { node: { retryOnFail: true, maxTries: 2 } };
+		const { begun, thrown } = await resume({}, { credential: other, ...retried }, stored);
+		expect(thrown).toBeUndefined();
+		expect(begun).toEqual(begins);
 	});
 });

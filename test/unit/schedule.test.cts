@@ -3,13 +3,17 @@ import fc from 'fast-check';
 import { seeRun, thisSchedule } from '../../bench/lateness.cts';
 import { randomFrom } from '../../bench/virtualTime.cts';
 import { Durations, durationsOf } from '../../nodes/AgentInvocation/runs/durations.ts';
-import { delayBeforeNextPoll } from '../../nodes/AgentInvocation/runs/schedule.ts';
+import {
+	delayAfterTrouble,
+	delayBeforeNextPoll,
+} from '../../nodes/AgentInvocation/runs/schedule.ts';
 
 // All by arithmetic: no time passes here.
 
 const SECOND = 1_000;
 const MINUTE = 60 * SECOND;
 const HOUR = 60 * MINUTE;
+const DAY = 24 * HOUR;
 /** What n8n stores at the least. */
 const STORED = 65 * SECOND;
 const ROUNDING = 1e-3;
@@ -218,6 +222,36 @@ describe('what is known', () => {
 		expect(durations.endsMs).toEqual(known);
 	});
 
+	test.each([
+		[0, true],
+		[365 * DAY, true],
+		[365 * DAY + 1, false],
+	])('has the duration of a run of %d ms: %s', (ms, isKnown) => {
+		expect(endsOf([ms]).length > 0).toBe(isKnown);
+	});
+
+	test('stands for durations around it, of equal likelihood', () => {
+		const around = [-3 / 8, -1 / 8, 1 / 8, 3 / 8];
+		expect(endsOf([MINUTE])).toEqual(
+			around.map((by) => expect.closeTo(MINUTE * Math.exp(by), 3) as number),
+		);
+		// One of 0 ms counts as 1 ms.
+		expect(endsOf([0])).toEqual(endsOf([1]));
+	});
+
+	test('stands for those in between as well, in whatever order it came', () => {
+		const [from, to] = [Math.log(MINUTE), Math.log(2 * MINUTE)];
+		const beyond = (2 * (to - from)) / Math.sqrt(2);
+		const ends = [
+			...[5, 7].map((eighths) => from - beyond + (beyond * eighths) / 8),
+			...[1, 3, 5, 7].map((eighths) => from + ((to - from) * eighths) / 8),
+			...[1, 3].map((eighths) => to + (beyond * eighths) / 8),
+		];
+		const expected = ends.map((end) => expect.closeTo(Math.exp(end), 3) as number);
+		expect(endsOf([MINUTE, 2 * MINUTE])).toEqual(expected);
+		expect(endsOf([2 * MINUTE, MINUTE])).toEqual(expected);
+	});
+
 	test('leaves the more room, the less it is', () => {
 		const width = (count: number) => {
 			const ends = endsOf(new Array<number>(count).fill(MINUTE));
@@ -241,5 +275,19 @@ describe('what is known', () => {
 		expect(durationsOf(url, 1).endsMs).not.toEqual([]);
 		expect(durationsOf(url, 2).endsMs).toEqual([]);
 		expect(durationsOf('https://other.example.com/api/v1', 1).endsMs).toEqual([]);
+	});
+});
+
+describe('after trouble', () => {
+	test.each([
+		['a short delay is as long as attempts are apart', 1, STORED - 1, 700],
+		['also when there was much', 9, STORED - 1, 700],
+		['a long one is as short as n8n stores', 1, HOUR, STORED],
+		['then twice as long', 2, HOUR, 2 * STORED],
+		['and twice again', 3, HOUR, 4 * STORED],
+		['but never longer than without trouble', 3, 3 * STORED, 3 * STORED],
+		['nor shorter than n8n stores', 1, STORED, STORED],
+	])('%s', (_, troubles, scheduledMs, ms) => {
+		expect(delayAfterTrouble(troubles, scheduledMs, 700)).toBe(ms);
 	});
 });

@@ -134,7 +134,7 @@ export class SimulatedHost {
 			getContext: () => this.context,
 			getExecutionId: () => this.executionId,
 			getInputData: () => items,
-			getWorkflowDataProxy: () => ({ $runIndex: 0 }),
+			getWorkflowDataProxy: () => ({ $runIndex: 0, $getPairedItem: () => null }),
 			getWorkflowSettings: () => ({
 				executionOrder: 'v1',
 				saveExecutionProgress: false,

@@ -22,12 +22,26 @@ export async function toErrorItem(
 	const json = { error: message, details: { ...details } };
 	const pairedItem = { item: itemIndex };
 	if (isTool(context)) return { json: { ...json, advice: description }, pairedItem };
-	const item: INodeExecutionData = { json, pairedItem };
-	const hasErrorOutput = context.getNode().onError === 'continueErrorOutput';
-	if (hasErrorOutput && !(await knowsErrorsByKeys())) {
-		item.error = toNodeError(context, failure, itemIndex);
-	}
+	if (context.getNode().onError !== 'continueErrorOutput') return { json, pairedItem };
+	const item: INodeExecutionData = hasInput(context, itemIndex) ? { json, pairedItem } : { json };
+	if (!(await knowsErrorsByKeys())) item.error = toNodeError(context, failure, itemIndex);
 	return item;
+}
+
+/**
+ * Whether n8n finds the input item of an item. It looks for those of the error output, and if it does not
+ * find one, it puts the node's input in place of all of its outputs (docs/n8n.md, Errors).
+ */
+function hasInput(context: IExecuteFunctions, itemIndex: number): boolean {
+	const source = context.getExecuteData().source?.main?.[0];
+	if (!source) return true;
+	try {
+		const { $getPairedItem } = context.getWorkflowDataProxy(itemIndex);
+		$getPairedItem(source.previousNode, source, { item: itemIndex });
+		return true;
+	} catch {
+		return false;
+	}
 }
 
 async function knowsErrorsByKeys(): Promise<boolean> {

@@ -1,8 +1,10 @@
 import {
 	deepCopy,
 	type EngineRequest,
+	type IExecuteData,
 	type IExecuteFunctions,
 	type INodeExecutionData,
+	type IRunExecutionData,
 } from 'n8n-workflow';
 
 import type { Rest } from '../runs/itemMemory';
@@ -26,6 +28,8 @@ interface Action extends Rest {
 
 /** Asks the engine for a rest. The node's memory must hold all that it is to go on with. */
 export function requestRest(context: IExecuteFunctions, action: Action): EngineRequest {
+	// That of an execution that n8n retries: it would take it for one of the action.
+	delete heldBy(context)?.resultData.error;
 	return {
 		actions: [
 			{
@@ -66,8 +70,23 @@ export async function rest(
 	if (until === undefined) return [[]];
 	const resumesOn = new Date(until);
 	await context.putExecutionToWait(resumesOn);
+	putBack(context, entry);
 	const json = { waiting_for_runs: runs, next_poll_at: resumesOn.toISOString() };
 	return [[{ json }]];
+}
+
+/**
+ * Puts the action's entry on the stack once more, before n8n does. Where n8n saves progress, it does so in
+ * between: retried from there, it would switch off the first entry that it finds, the one that is to go on,
+ * and give the node's input as its output. Over both entries of the action n8n passes.
+ */
+function putBack(context: IExecuteFunctions, entry: IExecuteData): void {
+	heldBy(context)?.executionData?.nodeExecutionStack.unshift(entry);
+}
+
+/** What n8n holds of the execution. It does not promise it to nodes; it may be missing. */
+function heldBy(context: IExecuteFunctions): IRunExecutionData | undefined {
+	return (context as { runExecutionData?: IRunExecutionData }).runExecutionData;
 }
 
 /** Where the node's input comes from, to be kept over a rest. */

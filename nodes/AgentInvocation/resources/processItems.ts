@@ -38,7 +38,7 @@ export async function processItems(
 	operation: Operation,
 ): Promise<NodeOutput> {
 	const opened = RunMemory.open(context, operation.runs === 'starts', clock.date());
-	if (!opened.ok) throw toNodeError(context, opened.failure);
+	if (!opened.ok) return [await failAll(context, opened.failure)];
 	const memory = opened.value;
 	const source = memory.rested?.source ?? sourceOf(context);
 	// Before any expression is evaluated, which may look back at where the input came from.
@@ -46,6 +46,22 @@ export async function processItems(
 	const parking = await openParking(context, response, memory, clock);
 	const tools = await openTools(context, operation, memory);
 	return await new NodeRun(context, operation, memory, source, parking, tools).run();
+}
+
+/** Whether an item that fails is output: n8n would output the node's input in place of an error that is thrown. */
+function continues(context: IExecuteFunctions): boolean {
+	// A model gets no more than the message of an error that is thrown, and from some hosts nothing.
+	return context.continueOnFail() || isTool(context);
+}
+
+/** @throws NodeOperationError unless the node continues */
+async function failAll(
+	context: IExecuteFunctions,
+	failure: Failure,
+): Promise<INodeExecutionData[]> {
+	if (!continues(context)) throw toNodeError(context, failure);
+	const items = context.getInputData();
+	return await Promise.all(items.map((_, index) => toErrorItem(context, failure, index)));
 }
 
 interface Tools {
@@ -101,8 +117,7 @@ class NodeRun {
 			{
 				clock,
 				concurrency: tools.ok ? tools.value.concurrency : fixedAt(1),
-				// A model gets no more than the message of an error that is thrown, and from some hosts nothing.
-				stopsAtFailure: !context.continueOnFail() && !isTool(context),
+				stopsAtFailure: !continues(context),
 				checkpoints: operation.runs === 'starts' && parking.checkpoints,
 				cancel: context.getExecutionCancelSignal?.(),
 				begin: (index, signal) => this.step(index, signal, operation.begin),
@@ -116,9 +131,26 @@ class NodeRun {
 		const end = await loop.run();
 		if (end.is === 'parked' || end.is === 'checkpoint') return this.rest(end, states);
 		if (end.is === 'failed') throw this.errorOf(end, states);
-		if (end.is === 'worked') return [await this.outputs(states)];
+		if (end.is === 'cancelled') this.cancel(states);
+		return [await this.outputs(states)];
+	}
+
+	/**
+	 * Fails the items that have not ended.
+	 *
+	 * @throws NodeOperationError unless the node continues
+	 */
+	private cancel(states: ItemState[]): void {
+		const { context, memory } = this;
 		const failures = states.flatMap((state) => (state.is === 'failed' ? [state.failure] : []));
-		throw cancelledError(context, this.memory.runs(), failures);
+		const error = cancelledError(context, memory.runs(), failures);
+		if (!continues(context)) throw error;
+		const description = 'Runs that were started go on at the service.';
+		const failure = { message: error.message, description, details: {} };
+		for (const [index, { is }] of states.entries()) {
+			if (is === 'done' || is === 'failed') continue;
+			states[index] = { is: 'failed', failure: this.naming(index, failure) };
+		}
 	}
 
 	/** Where an item stands when the run begins. */

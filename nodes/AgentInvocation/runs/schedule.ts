@@ -76,7 +76,7 @@ function worthwhilePoll(endsMs: readonly number[]): number {
 /**
  * How long to wait after a poll that met trouble in passing: where delays are short, the time that
  * attempts are apart; where they are long enough to be stored, from the shortest of those on, doubling.
- * Never longer than without trouble.
+ * These are never longer than without trouble.
  *
  * @param troubles how many polls in a row have met trouble
  * @param scheduledMs the delay without trouble

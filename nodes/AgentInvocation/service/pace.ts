@@ -114,7 +114,7 @@ export class Pace {
 	 */
 	learn(answer: Answer, sentAt: number, now: number, dateMs: number): void {
 		// Requests from before a pause, or sent at their deadline in it, say nothing new about the rate.
-		const isNew = sentAt > this.pausedAt && sentAt >= this.pausedUntil;
+		const isNew = sentAt >= this.pausedUntil;
 		if (answer.kind !== 'rateLimited') {
 			// Without a status the service has not said anything.
 			if (answer.status === undefined || !isNew) return;

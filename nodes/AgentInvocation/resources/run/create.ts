@@ -40,7 +40,7 @@ const createOptionFields: INodeProperties[] = [
 		type: 'boolean',
 		default: false,
 		description:
-			'Whether to send a create again after the service answered with a status of 500 or more. The first one may have started a run all the same, so a run can then be started twice.',
+			'Whether to send a create up to four more times after the service answered with a status of 500 or more. Each may have started a run all the same, so there can then be several.',
 	},
 ];
 
