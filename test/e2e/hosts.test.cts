@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 
 import type { HostName } from '../../hosts/install.cts';
-import type { N8n, StoredExecution, WorkflowFile } from '../../hosts/n8n.cts';
+import type { N8n, StoredExecution } from '../../hosts/n8n.cts';
 import { packNode } from '../../hosts/pack.cts';
 import type { Fault } from '../../sandbox/faults.cts';
 import { startSandbox, type Sandbox } from '../../sandbox/server.cts';
@@ -16,8 +16,8 @@ import {
 	loopWorkflow,
 	n8nNode,
 	rowsWorkflow,
+	savingProgress,
 	toolWorkflow,
-	type NodeFile,
 } from '../support/workflows.cts';
 import { until } from '../support/until.cts';
 
@@ -44,12 +44,6 @@ const httpRequest = n8nNode('Run', 'httpRequest', 4.2, {
 		nodeCredentialType: 'agentInvocationApi',
 	},
 });
-
-/** Saves its progress. */
-function savingWorkflow(node: NodeFile): WorkflowFile {
-	const { settings, ...workflow } = rowsWorkflow('saving', node);
-	return { ...workflow, settings: { ...settings, saveExecutionProgress: true } };
-}
 
 const NAMED_IN_ROW = { __rl: true, mode: 'name', value: '={{ $json.row.agent }}' };
 
@@ -89,7 +83,9 @@ describe.each<HostName>(['n8n-2', 'n8n-1'])('in %s', (hostName) => {
 			),
 			rowsWorkflow('errors', agentNode('Run', createForRow, { onError: 'continueErrorOutput' })),
 			rowsWorkflow('regular', agentNode('Run', createForRow, { onError: 'continueRegularOutput' })),
-			savingWorkflow(agentNode('Run', createForRow, { onError: 'continueErrorOutput' })),
+			savingProgress(
+				rowsWorkflow('saving', agentNode('Run', createForRow, { onError: 'continueErrorOutput' })),
+			),
 			rowsWorkflow('request', httpRequest),
 		];
 		host = await TestHost.start(hostName, workflows, {

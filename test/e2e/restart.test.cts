@@ -1,7 +1,13 @@
 import type { HostName } from '../../hosts/install.cts';
 import type { Signal } from '../../hosts/processes.cts';
 import { jsonOf, TestHost } from '../support/host.cts';
-import { agentNode, createForRow, n8nNode, rowsWorkflow } from '../support/workflows.cts';
+import {
+	agentNode,
+	createForRow,
+	n8nNode,
+	rowsWorkflow,
+	savingProgress,
+} from '../support/workflows.cts';
 import { until } from '../support/until.cts';
 
 // What the package exists for: n8n is ended while executions wait, is away until all of them are overdue,
@@ -108,11 +114,7 @@ test.concurrent(
 	'ten runs that are waited for in memory, with saved progress, outlive a kill',
 	async () => {
 		const waiting = rowsWorkflow('waiting', agentNode('Run', createForRow));
-		const saving = {
-			...waiting,
-			settings: { ...waiting.settings, saveExecutionProgress: true },
-		};
-		const host = await TestHost.start('n8n-2', [saving]);
+		const host = await TestHost.start('n8n-2', [savingProgress(waiting)]);
 		try {
 			const { n8n, sandbox } = host;
 			const texts = Array.from({ length: 10 }, (_, n) => `run ${n}`);

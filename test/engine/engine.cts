@@ -38,7 +38,7 @@ export interface Execution {
 	/** Cancels the execution once this is so. */
 	cancelWhen?: () => boolean;
 	/** Called with what n8n stores after each node where it saves progress. */
-	onProgress?: (run: Pick<IRun, 'data'>) => void;
+	onProgress?: (data: IRunExecutionData) => void;
 }
 
 /** What became of our node, and how often it was tried. */
@@ -66,16 +66,19 @@ export async function execute(execution: Execution): Promise<Outcome> {
 }
 
 /** An execution that n8n has stored goes on, and ends before its first node, as when n8n itself is not ready yet. */
-export async function resumeTooEarly(execution: Execution, run: IRun): Promise<Outcome> {
+export async function resumeTooEarly(
+	execution: Execution,
+	data: IRunExecutionData,
+): Promise<Outcome> {
 	const additionalData = { ...makeAdditionalData(execution), restartExecutionId: '1' };
 	additionalData.hooks!.addHandler('workflowExecuteResume', () => {
 		throw new Error('OTel settings not yet initialized');
 	});
-	return await goOn(execution, additionalData, 'trigger', stored(run));
+	return await goOn(execution, additionalData, 'trigger', stored(data));
 }
 
 /** What n8n has of an execution that was stopped, where it has stored nothing since its start. */
-export function stoppedAtItsStart(execution: Execution): Pick<IRun, 'data'> {
+export function stoppedAtItsStart(execution: Execution): IRunExecutionData {
 	const node = makeWorkflow(execution).getNode(SOURCE)!;
 	const data = {
 		startData: {},
@@ -91,12 +94,12 @@ export function stoppedAtItsStart(execution: Execution): Pick<IRun, 'data'> {
 			waitingExecutionSource: {},
 		},
 	};
-	return { data: data as unknown as IRunExecutionData };
+	return data as unknown as IRunExecutionData;
 }
 
 /** What n8n's Retry with the original workflow makes of an execution that has waited, once its waits are due. */
-export async function retry(execution: Execution, run: Pick<IRun, 'data'>): Promise<Outcome> {
-	const data = stored(run);
+export async function retry(execution: Execution, before: IRunExecutionData): Promise<Outcome> {
+	const data = stored(before);
 	const { agentInvocation } = (data.executionData!.contextData[`node:${NAME}`] ?? {}) as {
 		agentInvocation?: { byRunIndex: Record<string, StoredMemory> };
 	};
@@ -111,7 +114,7 @@ export async function retry(execution: Execution, run: Pick<IRun, 'data'>): Prom
 }
 
 /** As n8n stores it and reads it again. */
-function stored({ data }: Pick<IRun, 'data'>): IRunExecutionData {
+function stored(data: IRunExecutionData): IRunExecutionData {
 	return parse(stringify(data)) as IRunExecutionData;
 }
 
@@ -238,10 +241,12 @@ function makeAdditionalData({ credential, onProgress }: Execution): IWorkflowExe
 		connections: {},
 		activeVersionId: null,
 	});
-	hooks.addHandler('nodeExecuteAfter', (name, _, data) => {
-		data.resultData.lastNodeExecuted = name;
-		onProgress?.({ data: stored({ data }) });
-	});
+	if (onProgress) {
+		hooks.addHandler('nodeExecuteAfter', (name, _, data) => {
+			data.resultData.lastNodeExecuted = name;
+			onProgress(stored(data));
+		});
+	}
 	const url = 'http://127.0.0.1/';
 	const data: Partial<IWorkflowExecuteAdditionalData> & { hooks: ExecutionLifecycleHooks } = {
 		credentialsHelper: credentialsHelper(credential),

@@ -1,4 +1,4 @@
-import type { INode, IRun } from 'n8n-workflow';
+import type { INode, IRunExecutionData } from 'n8n-workflow';
 
 import {
 	execute,
@@ -28,20 +28,20 @@ function makeExecution(onError: INode['onError'], seconds: number, options = {})
 
 /** Starts the runs and waits stored. */
 async function park(onError: INode['onError']) {
-	const saved: Array<Pick<IRun, 'data'>> = [];
+	const saved: IRunExecutionData[] = [];
 	const execution = makeExecution(onError, 600, { whereToWait: 'stored' });
-	execution.onProgress = (run) => saved.push(run);
+	execution.onProgress = (data) => saved.push(data);
 	const { run } = await execute(execution);
 	expect(run.status).toBe('waiting');
-	return { execution, run, saved };
+	return { execution, data: run.data, saved };
 }
 
 /** All runs have finished meanwhile. */
-async function retryAtTheirEnd(execution: Execution, run: Pick<IRun, 'data'>): Promise<Outcome> {
+async function retryAtTheirEnd(execution: Execution, data: IRunExecutionData): Promise<Outcome> {
 	for (const { script, createdAt } of sandbox.current.runs.all) {
 		script.durationMs = Date.now() - createdAt;
 	}
-	return await retry(execution, run);
+	return await retry(execution, data);
 }
 
 function expectAllResults({ run, output, errors }: Outcome): void {
@@ -52,23 +52,23 @@ function expectAllResults({ run, output, errors }: Outcome): void {
 }
 
 test('one that n8n ended while it waited has all results', async () => {
-	const { execution, run } = await park('continueErrorOutput');
-	expectAllResults(await retryAtTheirEnd(execution, run));
+	const { execution, data } = await park('continueErrorOutput');
+	expectAllResults(await retryAtTheirEnd(execution, data));
 });
 
 // Before n8n's own start is over: of the data it keeps the nodes to be executed, and no node's output.
 describe('one that n8n resumed too early has all results', () => {
 	test('where failed items have an output of their own', async () => {
-		const { execution, run } = await park('continueErrorOutput');
-		const early = await resumeTooEarly(execution, run);
-		expect(early.run.data.resultData.error?.message).toContain('OTel');
-		expectAllResults(await retryAtTheirEnd(execution, early.run));
+		const { execution, data } = await park('continueErrorOutput');
+		const { run } = await resumeTooEarly(execution, data);
+		expect(run.data.resultData.error?.message).toContain('OTel');
+		expectAllResults(await retryAtTheirEnd(execution, run.data));
 	});
 
 	test('and where they have not', async () => {
-		const { execution, run } = await park('continueRegularOutput');
-		const early = await resumeTooEarly(execution, run);
-		const { output } = await retryAtTheirEnd(execution, early.run);
+		const { execution, data } = await park('continueRegularOutput');
+		const { run } = await resumeTooEarly(execution, data);
+		const { output } = await retryAtTheirEnd(execution, run.data);
 		expect(jsonOf(output)).toMatchObject([
 			{ output: 'row 0' },
 			{ details: { status: 'failed' } },
@@ -80,7 +80,7 @@ describe('one that n8n resumed too early has all results', () => {
 test('one that n8n was ended in while it stored it, and had saved progress of, has all results', async () => {
 	const { execution, saved } = await park('continueErrorOutput');
 	const whileStoring = saved.at(-1)!;
-	expect(whileStoring.data.waitTill).toBeDefined();
+	expect(whileStoring.waitTill).toBeDefined();
 	expectAllResults(await retryAtTheirEnd(execution, whileStoring));
 });
 

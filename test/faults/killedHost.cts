@@ -7,7 +7,7 @@ import type { SandboxAgent } from '../../sandbox/agents.cts';
 import type { Fault } from '../../sandbox/faults.cts';
 import { postgresIn, removeSchema } from '../support/services.cts';
 import { TestHost } from '../support/host.cts';
-import { agentNode, n8nNode, webhookWorkflow } from '../support/workflows.cts';
+import { agentNode, n8nNode, savingProgress, webhookWorkflow } from '../support/workflows.cts';
 import { until } from '../support/until.cts';
 import { cases, type Case } from './moments.cts';
 
@@ -95,10 +95,7 @@ function workflowOf(
 			Run: [['after']],
 		},
 	);
-	return {
-		...workflow,
-		settings: { ...workflow.settings, saveExecutionProgress: savesProgress },
-	};
+	return savingProgress(workflow, savesProgress);
 }
 
 /** What holds an execution at its moment. */

@@ -8,6 +8,7 @@ import {
 	createForRow,
 	loopWorkflow,
 	rowsWorkflow,
+	savingProgress,
 	type NodeFile,
 } from '../support/workflows.cts';
 
@@ -41,10 +42,6 @@ interface Kind {
 const continuing = { onError: 'continueErrorOutput' } as const;
 const run = (options = {}, more: Partial<NodeFile> = {}) =>
 	agentNode('Run', { ...createForRow, options }, more);
-
-function savingProgress(workflow: WorkflowFile): WorkflowFile {
-	return { ...workflow, settings: { ...workflow.settings, saveExecutionProgress: true } };
-}
 
 /** Every way in which the node is used. */
 export const kinds: Record<string, Kind> = {

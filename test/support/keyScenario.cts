@@ -3,7 +3,14 @@ import type { WorkflowFile } from '../../hosts/n8n.cts';
 import type { Fault } from '../../sandbox/faults.cts';
 import { TestHost, type HostOptions } from './host.cts';
 import { DECOY, SECRET } from './keySearch.cts';
-import { agentNode, createForRow, n8nNode, rowsWorkflow, toolWorkflow } from './workflows.cts';
+import {
+	agentNode,
+	createForRow,
+	n8nNode,
+	rowsWorkflow,
+	savingProgress,
+	toolWorkflow,
+} from './workflows.cts';
 import { until } from './until.cts';
 
 const MODEL = 'chatModel0000001';
@@ -32,11 +39,7 @@ const workflows: WorkflowFile[] = [
 	rowsWorkflow('listed', agentNode('Run', { resource: 'agent', operation: 'list', limit: 3 })),
 	toolWorkflow('tool', MODEL, tool),
 	errorWorkflow,
-].map((workflow) => ({
-	...workflow,
-	name: `${workflow.name} ${DECOY}`,
-	settings: { ...workflow.settings, saveExecutionProgress: true },
-}));
+].map((workflow) => savingProgress({ ...workflow, name: `${workflow.name} ${DECOY}` }));
 
 /** What n8n writes most with. */
 const environment = {

@@ -139,6 +139,11 @@ export const createForRow: INode['parameters'] = {
 	options: {},
 };
 
+/** The workflow, with n8n's 'Save execution progress' on or off. */
+export function savingProgress(workflow: WorkflowFile, saves = true): WorkflowFile {
+	return { ...workflow, settings: { ...workflow.settings, saveExecutionProgress: saves } };
+}
+
 /** n8n's AI Agent with a chat model and nodes of ours as its tools. */
 export function toolWorkflow(id: string, credentialId: string, ...tools: NodeFile[]): WorkflowFile {
 	const agent = n8nNode('AI Agent', 'agent', 2, {

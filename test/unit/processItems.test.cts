@@ -242,10 +242,12 @@ describe('the outputs', () => {
 });
 
 describe('an execution that is cancelled', () => {
+	const STOPPED: Step = { is: 'stopped' };
+
 	/** Cancels it while the second item is under way, and the first has done this. */
 	async function cancel(
 		first: (work: ItemWork) => Step,
-		{ isContinued = false, second = { is: 'stopped' } as Step } = {},
+		{ isContinued = false, second = STOPPED } = {},
 	) {
 		const cancelling = new AbortController();
 		setTimeout(() => cancelling.abort(), 100);
