@@ -145,9 +145,6 @@ export async function useKey(
 			return await host.execute(workflow, [{ agent: 3, values }]);
 		};
 		const places: Record<string, string> = {};
-		const parked = await host.begin('parked', [{ agent: 3, values: { ...values, seconds: 600 } }]);
-		await host.untilParked(parked);
-		places['the parked execution'] = JSON.stringify(await n8n.execution(parked));
 		await execute('finished');
 		for (const [how, quote] of Object.entries({ ...quotes, ...quotingResults })) {
 			for (const workflow of ['failing', 'continued']) {
@@ -155,6 +152,10 @@ export async function useKey(
 				places[`${workflow}, quoted ${how}`] = JSON.stringify(data.resultData);
 			}
 		}
+		// Its polls would meet the results above.
+		const parked = await host.begin('parked', [{ agent: 3, values: { ...values, seconds: 600 } }]);
+		await host.untilParked(parked);
+		places['the parked execution'] = JSON.stringify(await n8n.execution(parked));
 		places['listed agents'] = JSON.stringify((await execute('listed', quotedInList)).data);
 		await execute('tool', quotes['in its message']);
 		places['what the tools told the model'] = JSON.stringify(chatModel.results);
