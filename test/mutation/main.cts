@@ -164,7 +164,7 @@ function shareKilled(mutants: Found[]): number {
 
 function survivorLines(unnoticed: Unnoticed[]): string[] {
 	const lineOf = ({ file, line, original, replacement }: Unnoticed) =>
-		`- ${file}:${line}: \`${original}\` → \`${replacement}\``;
+		`- ${file}:${line}: ${asCode(original)} → ${asCode(replacement)}`;
 	const reasons = new Set(unnoticed.map(({ reason }) => reason));
 	return [...reasons].flatMap((reason) => [
 		reason ?? 'No reason is given.',
@@ -172,6 +172,11 @@ function survivorLines(unnoticed: Unnoticed[]): string[] {
 		...unnoticed.filter((mutant) => mutant.reason === reason).map(lineOf),
 		'',
 	]);
+}
+
+/** In Markdown; it may hold backticks itself, at most two in a row. */
+function asCode(code: string): string {
+	return code.includes('`') ? `\`\`\` ${code} \`\`\`` : `\`${code}\``;
 }
 
 function onOneLine(code: string): string {
