@@ -114,6 +114,23 @@ test.each([
 	},
 );
 
+test('a run that is waited for is remembered, and named where the execution is cancelled', async () => {
+	const service = new SimulatedService({ runOf: () => ({ durationMs: MINUTE }) });
+	service.created.push({ agentId: 7, item: 0, at: performance.now(), date: Date.now() });
+	const run = { agentId: 7, runId: RUN_ID, startedOn: Date.now() };
+	const host = new SimulatedHost({
+		service,
+		count: 1,
+		parameters: { operation: 'get', agentId: 7, runId: RUN_ID, waitForCompletion: true },
+	});
+	setTimeout(() => host.cancelling.abort(), 100);
+	const context = { runs: [{ agentId: 7, runId: RUN_ID, itemIndex: 0 }] };
+	await expect(host.execute()).rejects.toMatchObject({ context });
+	expect(host.context).toMatchObject({
+		agentInvocation: { byRunIndex: { 0: { items: { 0: { is: 'started', run } } } } },
+	});
+});
+
 test('an execution that is cancelled meanwhile asks no more', async () => {
 	for (const waitForCompletion of [true, false]) {
 		const service = new SimulatedService({

@@ -172,6 +172,8 @@ describe('a poll', () => {
 
 	/** The hints after a poll so long after the wait has begun. */
 	async function hintsAfter(seconds: number, options: object, parking: Partial<Parking> = {}) {
+		// The clock has gone for longer than the wait.
+		jest.advanceTimersByTime(600 * SECOND);
 		const work = workOf({ timeout: 0, ...options }, parking, ended('running'));
 		const wait = waitIn(waitFor(knownRun(), optionsOf(work), work, ALIVE));
 		jest.advanceTimersByTime(seconds * SECOND);

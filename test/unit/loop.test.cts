@@ -187,6 +187,43 @@ test('there is no checkpoint where nothing is left to do', async () => {
 	expect(await loopOf(3, { checkpoints: true }).end()).toEqual({ is: 'worked' });
 });
 
+test('cancelling while an item begins ends the loop as well', async () => {
+	const cancelling = new AbortController();
+	const { end } = loopOf(1, {
+		cancel: cancelling.signal,
+		begin: (_, signal) =>
+			new Promise((resolve) => {
+				signal.addEventListener('abort', () => resolve({ is: 'stopped' }));
+				cancelling.abort();
+			}),
+	});
+	expect(await end()).toEqual({ is: 'cancelled' });
+});
+
+test('an item that begins, or is polled, is under way', async () => {
+	const seen: string[] = [];
+	const { states, end } = loopOf(1, {
+		begin: () => Promise.resolve((seen.push(states[0]!.is), waiting(clock.now() + 1))),
+		poll: () => Promise.resolve((seen.push(states[0]!.is), done)),
+	});
+	await end();
+	expect(seen).toEqual(['underWay', 'underWay']);
+});
+
+test.each<[string, number, Work['concurrency'], number]>([
+	['all have begun', 2, { atFirst: 2, most: 10 }, 0],
+	['no more may be under way than at first', 3, fixedAt(2), 0],
+	['one is done, and as many as may be are under way', 4, { atFirst: 1, most: 2 }, 1],
+])('where %s, nothing is waited for before the loop may end', async (_, items, concurrency, ok) => {
+	const { end } = loopOf(items, {
+		concurrency,
+		begin: (index) => Promise.resolve(index < ok ? done : waiting(clock.now() + 100_000)),
+		idle: () => ({ is: 'park', until: clock.now() }),
+	});
+	const now = clock.now();
+	expect(await end()).toEqual({ is: 'parked', until: now });
+});
+
 test('nothing under way, the loop ends for as long as it is told to', async () => {
 	const { states, end } = loopOf(2, {
 		begin: () => Promise.resolve(waiting(clock.now() + 100_000)),

@@ -161,6 +161,21 @@ describe('a refusal', () => {
 		expect(many.until(5 * SECOND).sent).toHaveLength(one.sent.length);
 	});
 
+	test('of the first request after a pause slows nothing down, whatever was sent in the pause', () => {
+		const pace = new Pace();
+		const refuse = (at: number) => {
+			pace.take(at);
+			pace.learn({ kind: 'rateLimited', retryAfter: '1' }, at, at + 50, 0);
+		};
+		refuse(0);
+		pace.take(500);
+		refuse(1_050);
+		pace.take(2_100);
+		pace.learn({ kind: 'ok', status: 200 }, 2_100, 2_150, 0);
+		pace.take(2_150);
+		expect(pace.opensAt - 2_150).toBeLessThanOrEqual(SECOND / 80);
+	});
+
 	test('right after a pause that was too short slows nothing down', () => {
 		// Without Retry-After, the first pauses are much shorter than this window.
 		const client = new Client(fixedWindow(100, 10 * SECOND), false).until(100 * SECOND);
@@ -289,6 +304,14 @@ test('a service that refuses sooner than it carries is not taken for a slower on
 	client.refusedAfterMs = 20;
 	client.until(30 * SECOND);
 	expect(client.carriedIn(10 * SECOND, 30 * SECOND)).toBeGreaterThan(0.85 * 50 * 20);
+});
+
+test('what a timer was late by is made up for', () => {
+	const pace = new Pace();
+	pace.take(0);
+	const { opensAt } = pace;
+	pace.take(opensAt + 20);
+	expect(pace.opensAt).toBe(2 * opensAt);
 });
 
 test('after a time without requests nothing is made up for', () => {

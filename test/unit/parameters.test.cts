@@ -19,9 +19,9 @@ function expectRefusal(result: unknown, message: string, remedy: RegExp): void {
 
 describe('values of any kind', () => {
 	test('become text, and empty ones are left out', () => {
-		const values = { text: ' a ', number: 0, truth: false, none: null, empty: '' };
+		const values = { text: ' a ', number: 0, big: 2n ** 64n, truth: false, none: null, empty: '' };
 		expect(read({ specifyParameters: 'json', parametersJson: values })).toEqual(
-			bound({ text: ' a ', number: '0', truth: 'false' }),
+			bound({ text: ' a ', number: '0', big: '18446744073709551616', truth: 'false' }),
 		);
 	});
 

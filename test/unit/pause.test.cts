@@ -93,6 +93,11 @@ describe('the pause', () => {
 		expect(stack[0]).toBe(entry);
 	});
 
+	test('puts back nothing where the host holds no stack', async () => {
+		const output = rest(contextOf({ ...entryOf({}), held: {} }), { until: UNTIL, runs: 1, source });
+		await expect(output).resolves.toHaveLength(1);
+	});
+
 	test('as a checkpoint leaves nothing to go on with but the node itself', async () => {
 		const stack = [{}];
 		const held = { executionData: { nodeExecutionStack: stack } };

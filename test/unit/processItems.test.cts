@@ -247,7 +247,7 @@ describe('an execution that is cancelled', () => {
 	/** Cancels it while the second item is under way, and the first has done this. */
 	async function cancel(
 		first: (work: ItemWork) => Step,
-		{ isContinued = false, second = STOPPED } = {},
+		{ isContinued = false, second = STOPPED, node = {} } = {},
 	) {
 		const cancelling = new AbortController();
 		setTimeout(() => cancelling.abort(), 100);
@@ -257,7 +257,7 @@ describe('an execution that is cancelled', () => {
 			await new Promise((resolve) => work.signal.addEventListener('abort', resolve));
 			return second;
 		};
-		return await run(2, begin, { cancel: cancelling.signal, continues: isContinued });
+		return await run(2, begin, { cancel: cancelling.signal, continues: isContinued, node });
 	}
 
 	test('says so, and no more where nothing was begun', async () => {
@@ -291,6 +291,23 @@ describe('an execution that is cancelled', () => {
 				},
 			],
 		]);
+	});
+
+	test('leaves an item that has failed before as it is', async () => {
+		const { outputs } = await cancel(() => fail('Wrong'), { isContinued: true });
+		expect(outputs).toMatchObject([
+			[
+				{ json: { error: 'Wrong' } },
+				{ json: { error: expect.stringContaining('canceled') as string } },
+			],
+		]);
+	});
+
+	test('tells a model what becomes of the runs', async () => {
+		const node = { type: 'agentInvocationTool' };
+		const { outputs } = await cancel(() => done({}), { isContinued: true, node });
+		const advice = 'Runs that were started go on at the service.';
+		expect(outputs).toMatchObject([[{}, { json: { advice } }]]);
 	});
 });
 

@@ -185,6 +185,15 @@ describe('a second attempt', () => {
 		expect(node.notedAtRequests).toHaveLength(2);
 	});
 
+	test('in another execution knows the agent by its name in other case, and does not look it up', async () => {
+		const body = { agents: [{ id: 1, name: 'Daily Briefing' }], pagination: { total: 1 } };
+		const node = execution({ kind: 'ok', status: 200, body }, created());
+		await node.start({ agentId: 'Daily briefing' });
+		const again = node.again({ executionId: '2' });
+		expect(await again.start({ agentId: ' daily BRIEFING ' })).toMatchObject({ isEarlier: true });
+		expect(node.notedAtRequests).toHaveLength(2);
+	});
+
 	test('in another execution goes on with the run for the same', async () => {
 		const node = execution(created());
 		await node.start();

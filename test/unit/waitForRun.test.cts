@@ -171,6 +171,8 @@ describe('run_not_found', () => {
 	});
 
 	test('is not believed in the first seconds after the own create', async () => {
+		// The clock has gone before.
+		jest.advanceTimersByTime(HOUR);
 		const run = simulateRun(2 * SECOND, (request) => (request < 3 ? notFound : undefined));
 		expect((await wait(run)).end?.is).toBe('done');
 	});
@@ -229,8 +231,8 @@ describe('a poll', () => {
 		given: Answer,
 		{ startedAgoMs = 0, cancelAfterMs = Infinity, pausedMs = 0 } = {},
 	) {
-		const cancelling = new AbortController();
-		if (cancelAfterMs < Infinity) setTimeout(() => cancelling.abort(), cancelAfterMs);
+		const cancelling = cancelAfterMs < Infinity ? new AbortController() : undefined;
+		if (cancelling) setTimeout(() => cancelling.abort(), cancelAfterMs);
 		const timeouts: Array<number | undefined> = [];
 		const service = {
 			baseUrl: 'https://polls.example.com/api/v1',
@@ -254,10 +256,11 @@ describe('a poll', () => {
 			clock,
 			true,
 		);
-		const { signal } = cancelling;
-		const step = await settle(pollRun(service, { ...begun, ...changes }, { clock, signal }));
+		const patience = { clock, ...(cancelling && { signal: cancelling.signal }) };
+		const from = clock.now();
+		const step = await settle(pollRun(service, { ...begun, ...changes }, patience));
 		const delay = step.is === 'waiting' ? Math.round(step.wait.dueAt - clock.now()) : undefined;
-		return { step, delay, timeouts };
+		return { step, ms: clock.now() - from, delay, timeouts };
 	}
 
 	const alive = { run_id: RUN_ID, status: 'running' };
@@ -271,13 +274,15 @@ describe('a poll', () => {
 			undefined,
 		],
 		['in memory may take longer', { isLong: false }, undefined],
+		['of a wait that has just begun may take longer', {}, undefined],
 	])('%s', async (_, changes, timeout) => {
 		expect((await poll(changes, running)).timeouts).toEqual([timeout]);
 	});
 
 	test('that is cancelled, or given up, leaves the item as it is', async () => {
 		expect((await poll({}, answer('cancelled'))).step).toEqual({ is: 'stopped' });
-		expect((await poll({}, running, { cancelAfterMs: 10 })).step).toEqual({ is: 'stopped' });
+		const given = await poll({}, running, { cancelAfterMs: 10 });
+		expect(given).toMatchObject({ step: { is: 'stopped' }, ms: 10 });
 		expect((await poll({}, running, { cancelAfterMs: SECOND })).step).toEqual({ is: 'stopped' });
 	});
 
