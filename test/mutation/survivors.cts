@@ -162,6 +162,12 @@ export const survivors: Survivor[] = [
 		original: /^(this\.sentAt\.filter\(\(at\) => )?at <= sentAt\)?$/,
 		reason: 'As many requests are left, and they were sent no further apart than an answer takes.',
 	},
+	{
+		file: 'service/pace.ts',
+		original: 'refused >= 0',
+		replacement: 'true',
+		reason: 'A refusal that comes when its request is counted no more makes the count one too low.',
+	},
 	...[
 		'now - this.opensAt < CATCH_UP_MS',
 		'at > keptFrom',

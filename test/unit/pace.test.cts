@@ -236,6 +236,16 @@ describe('once the limit is known', () => {
 		expect(sent(one)).toBeGreaterThanOrEqual(sent(other) - 1);
 	});
 
+	test('a stray 429 lowers nothing for a client that sends less than it may', () => {
+		const client = steady();
+		client.needsEachMs = 200;
+		const delay = () =>
+			client.until(client.now + 10 * SECOND).pace.opensAt - client.sent.at(-1)!.at;
+		const before = delay();
+		client.refuse();
+		expect(delay()).toBeCloseTo(before);
+	});
+
 	// From a fault of the service's own, say: however long it goes on, the rate stays what is needed.
 	test.each([
 		['a few', 200],
