@@ -60,6 +60,13 @@ export const survivors: Survivor[] = [
 	},
 	{
 		file: 'resources/processItems.ts',
+		original: "state.is === 'waiting'",
+		replacement: 'true',
+		reason:
+			'The memory notes waits of started items alone, and until it ends a started item waits.',
+	},
+	{
+		file: 'resources/processItems.ts',
 		original: /^step\.is === 'stopped'$|^'stopped'$|^\{ is: 'notBegun' \}$|^'notBegun'$/,
 		reason: 'What resumes a wait is not stopped: nothing aborts its signal.',
 	},
