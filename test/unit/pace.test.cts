@@ -101,12 +101,9 @@ describe('while nothing is refused', () => {
 		expect(new Client(noLimit).until(SECOND - 1).sent).toHaveLength(80);
 	});
 
-	test('10,000 requests are sent at 400 a second or more', () => {
-		expect(new Client(noLimit).until(25 * SECOND).sent.length).toBeGreaterThan(10_000);
-	});
-
-	test('it grows to 1,000 a second and no further', () => {
+	test('it grows to 1,000 a second and no further, and sends 10,000 in 25 s', () => {
 		const client = new Client(noLimit).until(30 * SECOND);
+		expect(client.in(0, 25 * SECOND).length).toBeGreaterThan(10_000);
 		expect(client.in(29 * SECOND, 30 * SECOND).length).toBeGreaterThan(990);
 		expect(client.in(29 * SECOND, 30 * SECOND).length).toBeLessThanOrEqual(1_001);
 	});
