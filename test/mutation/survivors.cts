@@ -171,6 +171,23 @@ export const survivors: Survivor[] = [
 	},
 	{
 		file: 'service/pace.ts',
+		original: 'this.sentAt.filter((at) => at <= sentAt).length - 1',
+		reason: 'It counts a refused request, one at most, and only in the second after it.',
+	},
+	{
+		file: 'service/pace.ts',
+		original: 'at < refusedAt',
+		replacement: 'at <= refusedAt',
+		reason: 'Requests are sent in one millisecond only to make up for a late timer.',
+	},
+	{
+		file: 'service/pace.ts',
+		original: 'this.growsAt !== undefined',
+		replacement: 'true',
+		reason: 'Nothing is at or after `undefined`.',
+	},
+	{
+		file: 'service/pace.ts',
 		original: 'refused >= 0',
 		replacement: 'true',
 		reason: 'A refusal that comes when its request is counted no more makes the count one too low.',

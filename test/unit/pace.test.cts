@@ -173,6 +173,20 @@ describe('a refusal', () => {
 		expect(pace.opensAt - 2_150).toBeLessThanOrEqual(SECOND / 80);
 	});
 
+	test('lowers the rate, which does not grow by what is sent in the pause', () => {
+		/** How far apart requests are sent after a pause in which so many were sent. */
+		const delayAfter = (sentInPause: number) => {
+			const { pace, now } = new Client(noLimit).until(SECOND);
+			pace.learn({ kind: 'rateLimited', retryAfter: '60' }, now, now, 0);
+			for (let n = 1; n <= sentInPause; n++) pace.take(now + n);
+			const { opensAt } = pace;
+			pace.take(opensAt);
+			return pace.opensAt - opensAt;
+		};
+		expect(delayAfter(0)).toBeGreaterThan(SECOND / 80);
+		expect(delayAfter(100)).toBe(delayAfter(0));
+	});
+
 	test('right after a pause that was too short slows nothing down', () => {
 		// Without Retry-After, the first pauses are much shorter than this window.
 		const client = new Client(fixedWindow(100, 10 * SECOND), false).until(100 * SECOND);
