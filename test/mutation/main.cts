@@ -81,7 +81,7 @@ function main(): boolean {
 		`${[
 			'# Mutation testing',
 			'',
-			`\`npm run test:mutation\` ${nodeAndMachine()}. StrykerJS changes the code in one place at a time, and the unit tests are to notice. Those that draw at random, run for minutes or look at no code are left out (jest.config.cjs), so what they alone notice counts as survived. A mutant that goes on for ever counts as killed.`,
+			`\`npm run test:mutation\` ${nodeAndMachine()}. StrykerJS changes the code in one place at a time, and the unit tests are to notice. Those that draw at random, run for minutes or look at no code are left out (jest.config.cjs), so what they alone notice counts as survived. A mutant that goes on for ever counts as killed, as does one with which a test cannot be loaded.`,
 			'',
 			table(
 				['', 'Mutants', 'Killed', 'Never ended', 'Survived', 'Reached by no test', 'Killed (%)'],
@@ -150,9 +150,10 @@ function explains(
 }
 
 function rowOf(name: string, mutants: Found[]): Array<string | number> {
-	const count = (wanted: Found['status']) =>
-		mutants.filter(({ status }) => status === wanted).length;
-	const counts = (['Killed', 'Timeout', 'Survived', 'NoCoverage'] as const).map(count);
+	const count = (...wanted: Array<Found['status']>) =>
+		mutants.filter(({ status }) => wanted.includes(status)).length;
+	const killed = count('Killed', 'RuntimeError');
+	const counts = [killed, count('Timeout'), count('Survived'), count('NoCoverage')];
 	return [name, mutants.length, ...counts, shareKilled(mutants).toFixed(1)];
 }
 

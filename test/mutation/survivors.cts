@@ -150,8 +150,34 @@ export const survivors: Survivor[] = [
 	},
 	{
 		file: 'service/rateLimiter.ts',
-		original: 'queue?.[waiter.priority]',
+		original: /^queue\?\./,
 		reason: 'A waiter that is settled has a queue.',
+	},
+	{
+		file: 'service/rateLimiter.ts',
+		original: "'rateLimited'",
+		reason: 'A refusal that is passed on gets another kind.',
+	},
+	{
+		file: 'service/sendWithRetry.ts',
+		original: 'service.limiter.pausedUntil > deadline',
+		reason: 'The next turn would come too late, and then the answer is the same.',
+	},
+	{
+		file: 'service/withoutKey.ts',
+		original: 'reason !== undefined',
+		reason: 'No reason without the key is no reason.',
+	},
+	{
+		file: 'runs/loop.ts',
+		original: 'false',
+		replacement: 'true',
+		reason: 'Before its first rest it looks once more at what there is to do.',
+	},
+	{
+		file: 'service/pace.ts',
+		original: 'this.soonNeeded + 1',
+		reason: 'Each refusal that follows soon is one more, as is what is needed.',
 	},
 	{
 		file: 'service/pace.ts',
@@ -199,11 +225,16 @@ export const survivors: Survivor[] = [
 		'refused >= 0',
 		'refusedAt >= this.growsAt',
 		'carriedRate >= this.rate * inAll',
+		'deadline < this.sleepsUntil',
+		'this.clock.now() >= poll.cameAt + POLLS_LATE_MS',
+		'deadline < pausedUntil',
+		'pause > deadline - clock.now()',
+		'kept.size <= MOST',
 		'ranMs >= SOON_MS',
 		'now - usedAt < KEPT_MS',
 		'now - wait.startedAt < NOT_FOUND_GRACE_MS',
 	].map((original) => ({
-		file: /^(service\/(pace|shared)|runs\/waitForRun)\.ts$/,
+		file: /^(service\/(pace|rateLimiter|sendWithRetry|shared)|runs\/waitForRun)\.ts$/,
 		original,
 		replacement: atBoundary(original),
 		reason: 'It differs at one millisecond, or one request, and the bound is a guess in any case.',

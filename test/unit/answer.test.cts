@@ -19,6 +19,8 @@ const ofAllAddresses = (...errors: Error[]) =>
 // 'notConnected' is sent again, since it started nothing; of the others, nobody knows.
 test.each([
 	[systemError('ECONNREFUSED', 'connect'), 'notConnected'],
+	// As n8n 2.0 keeps it.
+	[{ httpCode: 'ECONNREFUSED' }, 'notConnected'],
 	[systemError('ETIMEDOUT', 'connect'), 'notConnected'],
 	[systemError('ETIMEDOUT', 'read'), 'timedOut'],
 	[systemError('ECONNRESET', 'read'), 'connectionLost'],

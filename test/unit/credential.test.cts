@@ -23,6 +23,7 @@ test.each<[unknown, string]>([
 	[' ', 'is empty'],
 	[7, 'is empty'],
 	['ftp://agents.example.com', 'must start with https:// or http://'],
+	['ftp://agents.example.com/https:', 'must start with https:// or http://'],
 	['h2://agents.example.com', 'must start with https:// or http://'],
 	['https://agents example.com', 'contains a space or a backslash'],
 	['https://agents.example.com\\api', 'contains a space or a backslash'],

@@ -18,6 +18,7 @@ const PAGES = [
 	'test/crowds/REPORT.md',
 	'test/soak/REPORT.md',
 	'test/soak/QUEUE.md',
+	'test/mutation/REPORT.md',
 	'bench/RESULTS.md',
 ];
 

@@ -24,6 +24,7 @@ describe('the engine cannot be asked', () => {
 		],
 		['by a first node', { entry: { source: null } }, /no node comes before/],
 		['by a node with no source', { entry: { source: { main: [null] } } }, /no node comes before/],
+		['by one with another source', { entry: { source: { ai_tool: [] } } }, /no node comes before/],
 		['in what is not stored', { executionId: undefined }, /does not store/],
 	])('%s', async (_, told, why) => {
 		expect(await engineObstacle(contextOf(told), true)).toMatch(why);

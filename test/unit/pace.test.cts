@@ -231,6 +231,33 @@ describe('after several refusals in a row', () => {
 	});
 });
 
+describe('refusals that come soon after a pause', () => {
+	/** So many, one after the other; gives how far apart requests are sent after each. */
+	const refuseSoon = (client: Client, times: number) =>
+		Array.from({ length: times }, () => {
+			client.until(client.pace.opensAt + SECOND / 2).refuse();
+			client.until(client.pace.opensAt + 200);
+			return client.pace.opensAt - client.sent.at(-1)!.at;
+		});
+
+	test('lower the rate each time where the limit is known from one alone', () => {
+		const client = new Client(noLimit).until(2 * SECOND);
+		client.refuse();
+		const delays = refuseSoon(client, 3);
+		expect(delays[1]).toBeGreaterThan(1.2 * delays[0]!);
+		expect(delays[2]).toBeGreaterThan(1.2 * delays[1]!);
+	});
+
+	test('lower it from the third on where it has held', () => {
+		const client = new Client(slidingWindow(20)).until(30 * SECOND);
+		client.limiter = noLimit;
+		client.refuse();
+		const delays = refuseSoon(client, 3);
+		expect(delays[1]).toBeLessThan(1.2 * delays[0]!);
+		expect(delays[2]).toBeGreaterThan(1.4 * delays[1]!);
+	});
+});
+
 describe('once the limit is known', () => {
 	/** The rate of a limit of 20 a second has been found. */
 	const steady = () => new Client(slidingWindow(20)).until(20 * SECOND);

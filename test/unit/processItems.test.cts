@@ -420,6 +420,24 @@ describe('after a rest', () => {
 
 	const other = { ...credential, baseUrl: 'https://elsewhere.example.com/api/v1' };
 
+	test.each([
+		['starts', true],
+		['gets', false],
+	] as const)(
+		'of an execution that crashed, an operation that %s runs has items in doubt: %s',
+		async (runs, isInDoubt) => {
+			const begin: Operation['begin'] = async ({ itemIndex }) => {
+				await new Promise((resolve) => setTimeout(resolve, 10 * itemIndex));
+				return fail('Wrong');
+			};
+			const memory = { baseUrl, executionId: '0', attempts: 1, beganOn: 0, items: {} };
+			const byRunIndex = { 0: { ...memory, rest: { source } } };
+			const told = { response, kept: { agentInvocation: { format: 1, byRunIndex } } };
+			const { thrown } = await run(2, begin, { ...told, operation: { runs } });
+			expect(/may have been started/.test(thrown?.description ?? '')).toBe(isInDoubt);
+		},
+	);
+
 	test('at another service than the runs are at, every item fails', async () => {
 		const { thrown, begun } = await resume({ 1: started(1) }, { credential: other });
 		expect(thrown?.message).toMatch(/^This node.s credential was removed or changed/);

@@ -109,13 +109,13 @@ test('each is sent or refused at its own deadline', async () => {
 	limiter.learn({ kind: 'rateLimited', retryAfter: '100' }, began);
 	const settledAt = await settle(
 		Promise.all(
-			[3_000, 9_000, 5_000].map(async (ms) => {
+			[9_000, 3_000, 5_000].map(async (ms) => {
 				await admit({}, '', { deadline: began + ms, sendsAtDeadline: true });
 				return clock.now() - began;
 			}),
 		),
 	);
-	expect(settledAt).toEqual([3_000, 9_000, 5_000]);
+	expect(settledAt).toEqual([9_000, 3_000, 5_000]);
 });
 
 test('what is still in the queue at its deadline is late', async () => {
@@ -176,6 +176,13 @@ test('a pause of a day fails at once what cannot wait for it, and the others go 
 	expect(limiter.refusal).toMatchObject({ status: 429, retryAfter: '86400' });
 	expect(await settle(patient)).toBe('send');
 	expect(clock.now() - began).toBe(3_600_000);
+});
+
+test('what is late is told of the latest refusal, whatever was answered since', () => {
+	const { limiter } = noting();
+	limiter.learn({ kind: 'rateLimited', status: 429, retryAfter: '9' }, clock.now());
+	limiter.learn({ kind: 'ok', status: 200 }, clock.now());
+	expect(limiter.refusal).toEqual({ kind: 'rateLimited', status: 429, retryAfter: '9' });
 });
 
 test('hundreds of requests that are aborted leave the queue to the others', async () => {

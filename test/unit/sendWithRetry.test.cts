@@ -113,6 +113,14 @@ describe('what time and signals decide', () => {
 		expect(ms()).toBe(1_000);
 	});
 
+	test('one of a day is waited for for an hour', async () => {
+		const refusal = { kind: 'rateLimited', retryAfter: '86400', status: 429 } as const;
+		const { service, sentAt } = slowService(refusal, { kind: 'ok' });
+		const sending = sendWithRetry(service, createRun(1, []), 'create', within(Infinity));
+		expect((await settle(sending)).kind).toBe('ok');
+		expect(sentAt).toEqual([0, 3_601_000]);
+	});
+
 	test('what was met before tells more than that the next turn came too late', async () => {
 		const { service, sentAt } = slowService({ kind: 'serverError', status: 503 });
 		setTimeout(() => service.limiter.learn({ kind: 'rateLimited', retryAfter: '99' }, 0), 1_001);
@@ -188,4 +196,5 @@ test('without Retry-After the pauses grow, are jittered, and end at a minute', (
 	expect(backoffMs(answer, 2, 0, 1)).toBe(1_250);
 	expect(backoffMs(answer, 50, 0, 0.5)).toBe(60_000);
 	expect(backoffMs({ ...answer, retryAfter: 'soon' }, 1, 0, 0.5)).toBe(500);
+	expect(backoffMs({ ...answer, retryAfter: ' 7 ' }, 1, 0, 0.5)).toBe(7_000);
 });
