@@ -418,8 +418,6 @@ describe('after a rest', () => {
 		});
 	});
 
-	const other = { ...credential, baseUrl: 'https://elsewhere.example.com/api/v1' };
-
 	test.each([
 		['starts', true],
 		['gets', false],
@@ -430,13 +428,12 @@ describe('after a rest', () => {
 				await new Promise((resolve) => setTimeout(resolve, 10 * itemIndex));
 				return fail('Wrong');
 			};
-			const memory = { baseUrl, executionId: '0', attempts: 1, beganOn: 0, items: {} };
-			const byRunIndex = { 0: { ...memory, rest: { source } } };
-			const told = { response, kept: { agentInvocation: { format: 1, byRunIndex } } };
-			const { thrown } = await run(2, begin, { ...told, operation: { runs } });
+			const { thrown } = await resume({}, { operation: { runs, begin } }, { executionId: '0' });
 			expect(/may have been started/.test(thrown?.description ?? '')).toBe(isInDoubt);
 		},
 	);
+
+	const other = { ...credential, baseUrl: 'https://elsewhere.example.com/api/v1' };
 
 	test('at another service than the runs are at, every item fails', async () => {
 		const { thrown, begun } = await resume({ 1: started(1) }, { credential: other });

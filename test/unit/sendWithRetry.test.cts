@@ -196,6 +196,10 @@ test('without Retry-After the pauses grow, are jittered, and end at a minute', (
 	expect(backoffMs(answer, 2, 0, 1)).toBe(1_250);
 	expect(backoffMs(answer, 50, 0, 0.5)).toBe(60_000);
 	expect(backoffMs({ ...answer, retryAfter: 'soon' }, 1, 0, 0.5)).toBe(500);
+});
+
+test('Retry-After may have spaces around it, or be a date', () => {
+	const answer: Answer = { kind: 'rateLimited' };
 	expect(backoffMs({ ...answer, retryAfter: ' 7 ' }, 1, 0, 0.5)).toBe(7_000);
 	for (const retryAfter of ['1970-01-01T00:00:09Z', 'Thu, 01 Jan 1970 00:00:09 +0000']) {
 		expect(backoffMs({ ...answer, retryAfter }, 1, 0, 0.5)).toBe(9_000);
