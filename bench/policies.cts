@@ -1,8 +1,8 @@
 import type { IDataObject, IHttpRequestOptions } from 'n8n-workflow';
 
 import { systemClock as clock } from '../nodes/AgentInvocation/clock.ts';
-import { SimulatedHost } from '../test/unit/simulatedHost.cts';
-import { SimulatedService } from '../test/unit/simulatedService.cts';
+import { SimulatedHost } from '../test/support/simulation/simulatedHost.cts';
+import { SimulatedService } from '../test/support/simulation/simulatedService.cts';
 import { onVirtualTime, randomFrom } from './virtualTime.cts';
 
 /** How long a request takes here, in ms. */

@@ -1,6 +1,6 @@
-import { SimulatedHost, type Simulation } from './simulatedHost.cts';
-import { SimulatedService, type Behaviour } from './simulatedService.cts';
-import { settle } from './virtualTime.cts';
+import { SimulatedHost, type Simulation } from '../support/simulation/simulatedHost.cts';
+import { SimulatedService, type Behaviour } from '../support/simulation/simulatedService.cts';
+import { settle } from '../support/virtualTime.cts';
 
 // What becomes of items whose agent was given by its name when names change, or cannot be looked up.
 const SECOND = 1_000;

@@ -1,5 +1,5 @@
-import { simulateRun, waitForRun } from './simulatedRun.cts';
-import { settle } from './virtualTime.cts';
+import { simulateRun, waitForRun } from '../support/simulation/simulatedRun.cts';
+import { settle } from '../support/virtualTime.cts';
 
 beforeEach(() => jest.useFakeTimers());
 afterEach(() => jest.useRealTimers());

@@ -1,12 +1,12 @@
 import { create as createOperation } from '../../nodes/AgentInvocation/resources/run/create.ts';
 import { endedMeanwhile } from './endedMeanwhile.cts';
-import { SimulatedHost, type Simulation } from './simulatedHost.cts';
+import { SimulatedHost, type Simulation } from '../support/simulation/simulatedHost.cts';
 import {
 	json,
 	SimulatedService,
 	type Behaviour,
 	type SimulatedResponse,
-} from './simulatedService.cts';
+} from '../support/simulation/simulatedService.cts';
 
 // 'Create a run', from its parameters to its items.
 const SECOND = 1_000;

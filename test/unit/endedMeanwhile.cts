@@ -2,8 +2,8 @@ import { systemClock as clock } from '../../nodes/AgentInvocation/clock.ts';
 import type { ItemWork, Operation } from '../../nodes/AgentInvocation/resources/operation.ts';
 import type { Step } from '../../nodes/AgentInvocation/runs/itemState.ts';
 import { RateLimiter } from '../../nodes/AgentInvocation/service/rateLimiter.ts';
-import { contextOf } from './fakeContext.cts';
-import { settle } from './virtualTime.cts';
+import { contextOf } from '../support/simulation/fakeContext.cts';
+import { settle } from '../support/virtualTime.cts';
 
 /** Begins an item of an execution that ends a second later, at a service that never answers. */
 export async function endedMeanwhile({ begin }: Operation, parameters: object): Promise<Step> {

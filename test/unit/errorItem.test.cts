@@ -1,4 +1,4 @@
-import { contextOf, type Told } from './fakeContext.cts';
+import { contextOf, type Told } from '../support/simulation/fakeContext.cts';
 
 const failure = { message: 'No', description: 'Do', details: { code: 'odd' } };
 

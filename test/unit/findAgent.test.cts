@@ -7,7 +7,7 @@ import {
 } from '../../nodes/AgentInvocation/resources/findAgent.ts';
 import type { ItemWork } from '../../nodes/AgentInvocation/resources/operation.ts';
 import type { Service } from '../../nodes/AgentInvocation/service/service.ts';
-import { contextOf } from './fakeContext.cts';
+import { contextOf } from '../support/simulation/fakeContext.cts';
 
 const failing = (message: string) => ({
 	ok: false,

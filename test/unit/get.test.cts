@@ -1,7 +1,7 @@
 import { get as getOperation } from '../../nodes/AgentInvocation/resources/run/get.ts';
 import { endedMeanwhile } from './endedMeanwhile.cts';
-import { SimulatedHost, type Simulation } from './simulatedHost.cts';
-import { json, SimulatedService, type Behaviour } from './simulatedService.cts';
+import { SimulatedHost, type Simulation } from '../support/simulation/simulatedHost.cts';
+import { json, SimulatedService, type Behaviour } from '../support/simulation/simulatedService.cts';
 
 // 'Get a run', from its parameters to its items.
 const SECOND = 1_000;

@@ -11,9 +11,9 @@ import { failed, type Step, type Wait } from '../../nodes/AgentInvocation/runs/i
 import { RunMemory } from '../../nodes/AgentInvocation/runs/runMemory.ts';
 import { readWaitOptions } from '../../nodes/AgentInvocation/runs/waitOptions.ts';
 import type { Answer } from '../../nodes/AgentInvocation/service/answer.ts';
-import { RUN_ID, simulateRun } from './simulatedRun.cts';
-import { contextOf } from './fakeContext.cts';
-import { settle } from './virtualTime.cts';
+import { RUN_ID, simulateRun } from '../support/simulation/simulatedRun.cts';
+import { contextOf } from '../support/simulation/fakeContext.cts';
+import { settle } from '../support/virtualTime.cts';
 
 const SECOND = 1_000;
 const DAY = 24 * 3_600 * SECOND;

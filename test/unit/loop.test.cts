@@ -6,7 +6,7 @@ import { systemClock as clock } from '../../nodes/AgentInvocation/clock.ts';
 import { AUTOMATIC, fixedAt } from '../../nodes/AgentInvocation/runs/concurrency.ts';
 import type { ItemState, Step, Wait } from '../../nodes/AgentInvocation/runs/itemState.ts';
 import { Loop, type Work } from '../../nodes/AgentInvocation/runs/loop.ts';
-import { settle } from './virtualTime.cts';
+import { settle } from '../support/virtualTime.cts';
 
 beforeEach(() => jest.useFakeTimers());
 afterEach(() => jest.useRealTimers());

@@ -4,8 +4,8 @@ import { runInNewContext } from 'node:vm';
 import type { Service } from '../../nodes/AgentInvocation/service/service.ts';
 import { systemClock as clock } from '../../nodes/AgentInvocation/clock.ts';
 import { RateLimiter } from '../../nodes/AgentInvocation/service/rateLimiter.ts';
-import { RUN_ID, waitForRun } from './simulatedRun.cts';
-import { settle } from './virtualTime.cts';
+import { RUN_ID, waitForRun } from '../support/simulation/simulatedRun.cts';
+import { settle } from '../support/virtualTime.cts';
 
 setFlagsFromString('--expose_gc');
 const collectGarbage = runInNewContext('gc') as () => void;

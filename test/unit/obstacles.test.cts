@@ -1,5 +1,5 @@
 import { engineObstacle, pauseObstacle } from '../../nodes/AgentInvocation/parking/obstacles.ts';
-import { contextOf, type Told } from './fakeContext.cts';
+import { contextOf, type Told } from '../support/simulation/fakeContext.cts';
 
 const HOUR = 3_600_000;
 

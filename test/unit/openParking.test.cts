@@ -1,7 +1,7 @@
 import type { Clock } from '../../nodes/AgentInvocation/clock.ts';
 import { openParking } from '../../nodes/AgentInvocation/parking/parking.ts';
 import { RunMemory } from '../../nodes/AgentInvocation/runs/runMemory.ts';
-import { contextOf, type Told } from './fakeContext.cts';
+import { contextOf, type Told } from '../support/simulation/fakeContext.cts';
 
 const SECOND = 1_000;
 const BEGAN_ON = 1_000_000;

@@ -1,5 +1,5 @@
 import { readBindings } from '../../nodes/AgentInvocation/resources/run/parameters.ts';
-import { contextOf, type Told } from './fakeContext.cts';
+import { contextOf, type Told } from '../support/simulation/fakeContext.cts';
 
 // What an item's parameters become: bindings of text, or what is wrong and what to do.
 const read = (parameters: Record<string, unknown>, told: Told = {}) =>

@@ -1,14 +1,14 @@
 import fc from 'fast-check';
 
-import { SimulatedHost, type Simulation } from './simulatedHost.cts';
+import { SimulatedHost, type Simulation } from '../support/simulation/simulatedHost.cts';
 import {
 	json,
 	lostConnection,
 	SimulatedService,
 	type Behaviour,
 	type SimulatedResponse,
-} from './simulatedService.cts';
-import { settle } from './virtualTime.cts';
+} from '../support/simulation/simulatedService.cts';
+import { settle } from '../support/virtualTime.cts';
 
 // The node as it ships, on virtual time, in a host that stores its memory as JSON at every rest.
 const SECOND = 1_000;

@@ -7,7 +7,7 @@ import {
 	rest,
 	sourceOf,
 } from '../../nodes/AgentInvocation/parking/pause.ts';
-import { contextOf, type Told } from './fakeContext.cts';
+import { contextOf, type Told } from '../support/simulation/fakeContext.cts';
 
 const UNTIL = Date.UTC(2026, 0, 1);
 const source = [{ previousNode: 'If', previousNodeOutput: 1 }];

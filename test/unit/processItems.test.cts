@@ -5,8 +5,8 @@ import { processItems } from '../../nodes/AgentInvocation/resources/processItems
 import { succeed } from '../../nodes/AgentInvocation/result.ts';
 import { fixedAt } from '../../nodes/AgentInvocation/runs/concurrency.ts';
 import { done, failed, type Step } from '../../nodes/AgentInvocation/runs/itemState.ts';
-import { contextOf, type Told } from './fakeContext.cts';
-import { settle } from './virtualTime.cts';
+import { contextOf, type Told } from '../support/simulation/fakeContext.cts';
+import { settle } from '../support/virtualTime.cts';
 
 beforeEach(() => jest.useFakeTimers());
 afterEach(() => jest.useRealTimers());

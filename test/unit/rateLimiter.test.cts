@@ -3,7 +3,7 @@ import { getEventListeners, setMaxListeners } from 'node:events';
 import { systemClock as clock } from '../../nodes/AgentInvocation/clock.ts';
 import { RateLimiter } from '../../nodes/AgentInvocation/service/rateLimiter.ts';
 import { shareByKey } from '../../nodes/AgentInvocation/service/shared.ts';
-import { settle } from './virtualTime.cts';
+import { settle } from '../support/virtualTime.cts';
 
 beforeEach(() => jest.useFakeTimers());
 afterEach(() => jest.useRealTimers());

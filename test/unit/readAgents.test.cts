@@ -4,7 +4,7 @@ import { readAgents, readKeptAgents } from '../../nodes/AgentInvocation/service/
 import type { Service } from '../../nodes/AgentInvocation/service/service.ts';
 import { systemClock as clock } from '../../nodes/AgentInvocation/clock.ts';
 import { RateLimiter } from '../../nodes/AgentInvocation/service/rateLimiter.ts';
-import { settle } from './virtualTime.cts';
+import { settle } from '../support/virtualTime.cts';
 
 // What is read here is not how fast.
 const limiter = { admit: () => Promise.resolve('send'), learn: () => {} };

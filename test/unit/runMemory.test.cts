@@ -3,7 +3,7 @@ import type { IDataObject } from 'n8n-workflow';
 import type { ItemMemory } from '../../nodes/AgentInvocation/runs/itemMemory.ts';
 import type { Wait } from '../../nodes/AgentInvocation/runs/itemState.ts';
 import { RunMemory } from '../../nodes/AgentInvocation/runs/runMemory.ts';
-import { contextOf, type Told } from './fakeContext.cts';
+import { contextOf, type Told } from '../support/simulation/fakeContext.cts';
 
 const run = { agentId: 1, runId: 'run', startedOn: 5 };
 const started: ItemMemory = { is: 'started', fingerprint: 'f', run };

@@ -6,7 +6,7 @@ import { sendWithRetry } from '../../nodes/AgentInvocation/service/sendWithRetry
 import type { Service } from '../../nodes/AgentInvocation/service/service.ts';
 import { systemClock as clock } from '../../nodes/AgentInvocation/clock.ts';
 import { RateLimiter } from '../../nodes/AgentInvocation/service/rateLimiter.ts';
-import { settle } from './virtualTime.cts';
+import { settle } from '../support/virtualTime.cts';
 
 beforeEach(() => jest.useFakeTimers());
 afterEach(() => jest.useRealTimers());

@@ -1,9 +1,9 @@
-import { slidingWindow } from '../../bench/limiters.cts';
+import { slidingWindow } from '../support/simulation/limiters.cts';
 import { isWithinTarget, simulateCell, type Cell } from '../../bench/simulation.cts';
 import { onVirtualTime } from '../../bench/virtualTime.cts';
 import { RateLimiter } from '../../nodes/AgentInvocation/service/rateLimiter.ts';
-import { SimulatedHost } from './simulatedHost.cts';
-import { json, SimulatedService, type Behaviour } from './simulatedService.cts';
+import { SimulatedHost } from '../support/simulation/simulatedHost.cts';
+import { json, SimulatedService, type Behaviour } from '../support/simulation/simulatedService.cts';
 
 // Several executions of the node as it ships, with one key, on virtual time.
 
@@ -152,7 +152,7 @@ test('when the package is updated, executions of the old one go on beside those 
 		const before = hosts[0]!.run();
 		await sleep(1_000);
 		jest.resetModules();
-		const updated = await import('./simulatedHost.cts');
+		const updated = await import('../support/simulation/simulatedHost.cts');
 		expect(updated.SimulatedHost).not.toBe(SimulatedHost);
 		const after = new updated.SimulatedHost({ service, count: 40, options: { timeout: 0 } });
 		after.apiKey = hosts[0]!.apiKey;

@@ -5,8 +5,8 @@ import type { Answer } from '../../nodes/AgentInvocation/service/answer.ts';
 import { RateLimiter } from '../../nodes/AgentInvocation/service/rateLimiter.ts';
 import type { GivenAgent } from '../../nodes/AgentInvocation/resources/findAgent.ts';
 import type { ItemWork } from '../../nodes/AgentInvocation/resources/operation.ts';
-import { contextOf, type Told } from './fakeContext.cts';
-import { settle } from './virtualTime.cts';
+import { contextOf, type Told } from '../support/simulation/fakeContext.cts';
+import { settle } from '../support/virtualTime.cts';
 
 beforeEach(() => jest.useFakeTimers());
 afterEach(() => jest.useRealTimers());

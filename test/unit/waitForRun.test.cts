@@ -12,8 +12,8 @@ import {
 	waitForRun,
 	type SimulatedRun,
 	type WaitChanges,
-} from './simulatedRun.cts';
-import { settle } from './virtualTime.cts';
+} from '../support/simulation/simulatedRun.cts';
+import { settle } from '../support/virtualTime.cts';
 
 const SECOND = 1_000;
 const HOUR = 3_600 * SECOND;

@@ -1,5 +1,5 @@
 import { readWaitOptions, type WaitOptions } from '../../nodes/AgentInvocation/runs/waitOptions.ts';
-import { contextOf } from './fakeContext.cts';
+import { contextOf } from '../support/simulation/fakeContext.cts';
 
 const read = (options?: object) => readWaitOptions(contextOf({ parameters: { options } }), 0);
 

@@ -7,8 +7,8 @@ import type {
 	NodeExecutionHint,
 } from 'n8n-workflow';
 
-import { AgentInvocation } from '../../nodes/AgentInvocation/AgentInvocation.node.ts';
-import { settle } from './virtualTime.cts';
+import { AgentInvocation } from '../../../nodes/AgentInvocation/AgentInvocation.node.ts';
+import { settle } from '../virtualTime.cts';
 import type { SimulatedService } from './simulatedService.cts';
 
 let hosts = 0;

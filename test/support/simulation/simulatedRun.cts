@@ -1,13 +1,13 @@
-import { systemClock as clock } from '../../nodes/AgentInvocation/clock.ts';
-import { fixedAt } from '../../nodes/AgentInvocation/runs/concurrency.ts';
-import type { Step, Wait } from '../../nodes/AgentInvocation/runs/itemState.ts';
-import { Loop } from '../../nodes/AgentInvocation/runs/loop.ts';
-import { beginWait, pollRun } from '../../nodes/AgentInvocation/runs/waitForRun.ts';
-import type { WaitOptions } from '../../nodes/AgentInvocation/runs/waitOptions.ts';
-import type { Answer } from '../../nodes/AgentInvocation/service/answer.ts';
-import { RateLimiter } from '../../nodes/AgentInvocation/service/rateLimiter.ts';
-import type { Service } from '../../nodes/AgentInvocation/service/service.ts';
-import type { Run } from '../../nodes/AgentInvocation/service/types.ts';
+import { systemClock as clock } from '../../../nodes/AgentInvocation/clock.ts';
+import { fixedAt } from '../../../nodes/AgentInvocation/runs/concurrency.ts';
+import type { Step, Wait } from '../../../nodes/AgentInvocation/runs/itemState.ts';
+import { Loop } from '../../../nodes/AgentInvocation/runs/loop.ts';
+import { beginWait, pollRun } from '../../../nodes/AgentInvocation/runs/waitForRun.ts';
+import type { WaitOptions } from '../../../nodes/AgentInvocation/runs/waitOptions.ts';
+import type { Answer } from '../../../nodes/AgentInvocation/service/answer.ts';
+import { RateLimiter } from '../../../nodes/AgentInvocation/service/rateLimiter.ts';
+import type { Service } from '../../../nodes/AgentInvocation/service/service.ts';
+import type { Run } from '../../../nodes/AgentInvocation/service/types.ts';
 
 export const RUN_ID = '11111111-2222-4333-8444-555555555555';
 
