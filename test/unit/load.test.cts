@@ -4,7 +4,11 @@ import type { IDataObject } from 'n8n-workflow';
 import { slidingWindow } from '../support/simulation/limiters.cts';
 import { durationsOf } from '../../nodes/AgentInvocation/runs/durations.ts';
 import { SimulatedHost } from '../support/simulation/simulatedHost.cts';
-import { lostConnection, SimulatedService, type Behaviour } from '../support/simulation/simulatedService.cts';
+import {
+	lostConnection,
+	SimulatedService,
+	type Behaviour,
+} from '../support/simulation/simulatedService.cts';
 
 // The node as it ships, against a service that refuses more than it carries, on virtual time.
 beforeEach(() => jest.useFakeTimers());

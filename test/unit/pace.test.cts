@@ -1,4 +1,9 @@
-import { fixedWindow, slidingWindow, tokenBucket, type Limiter } from '../support/simulation/limiters.cts';
+import {
+	fixedWindow,
+	slidingWindow,
+	tokenBucket,
+	type Limiter,
+} from '../support/simulation/limiters.cts';
 import { Pace } from '../../nodes/AgentInvocation/service/pace.ts';
 
 const SECOND = 1_000;
