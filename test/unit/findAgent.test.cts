@@ -105,6 +105,7 @@ describe('the list of agents', () => {
 		const node = () => {
 			const service = {
 				key: 'key',
+				owner: {},
 				baseUrl: '',
 				limiter: { admit: () => Promise.resolve('send'), learn: () => {} },
 				send() {

@@ -50,7 +50,12 @@ function waitIn(step: Step): Wait {
 	return step.wait;
 }
 
-const knownRun = () => ({ agentId: 7, runId: RUN_ID, startedOn: clock.date() });
+const knownRun = () => ({
+	baseUrl: 'https://agents.example.com/api/v1',
+	agentId: 7,
+	runId: RUN_ID,
+	startedOn: clock.date(),
+});
 
 describe('a wait that begins', () => {
 	const begin = (work: ItemWork, ...more: [Wait['lastSeen']?, boolean?]) =>

@@ -26,7 +26,12 @@ const credential = { baseUrl: 'https://agents.example.com/api/v1', apiKey: 'key'
 
 const fail = (message: string) =>
 	failed({ failure: { message, description: 'Mend it.', details: {} } });
-const runOf = (index: number) => ({ agentId: 7, runId: `run${index}`, startedOn: 0 });
+const runOf = (index: number) => ({
+	baseUrl: credential.baseUrl,
+	agentId: 7,
+	runId: `run${index}`,
+	startedOn: 0,
+});
 
 /** Notes that the item's run has been started. */
 function noteRun({ memory, itemIndex }: ItemWork): void {
@@ -435,10 +440,10 @@ describe('after a rest', () => {
 
 	const other = { ...credential, baseUrl: 'https://elsewhere.example.com/api/v1' };
 
-	test('at another service than the runs are at, every item fails', async () => {
+	test('at another service than the runs are at, their items fail', async () => {
 		const { thrown, begun } = await resume({ 1: started(1) }, { credential: other });
 		expect(thrown?.message).toMatch(/^This node.s credential was removed or changed/);
-		expect(begun).toEqual([]);
+		expect(begun).not.toContain(1);
 	});
 
 	test.each([

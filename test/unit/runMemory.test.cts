@@ -5,7 +5,7 @@ import type { Wait } from '../../nodes/AgentInvocation/runs/itemState.ts';
 import { RunMemory } from '../../nodes/AgentInvocation/runs/runMemory.ts';
 import { contextOf, type Told } from '../support/simulation/fakeContext.cts';
 
-const run = { agentId: 1, runId: 'run', startedOn: 5 };
+const run = { baseUrl: 'https://agents.example.com', agentId: 1, runId: 'run', startedOn: 5 };
 const started: ItemMemory = { is: 'started', fingerprint: 'f', run };
 const inDoubt: ItemMemory = { is: 'inDoubt', fingerprint: 'f' };
 const done: ItemMemory = { is: 'done', fingerprint: 'f', run, outputs: [{ a: 1 }] };
@@ -36,7 +36,6 @@ describe('the node begins', () => {
 
 	test.each(['7', undefined])('without items, and in execution %p', (executionId) => {
 		expect(host().open({ executionId }).stored).toEqual({
-			baseUrl: '',
 			executionId: executionId ?? '',
 			attempts: 1,
 			beganOn: 100,

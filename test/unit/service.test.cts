@@ -1,4 +1,9 @@
-import type { IDataObject, IExecuteFunctions, IHttpRequestOptions } from 'n8n-workflow';
+import type {
+	IAdditionalCredentialOptions,
+	IDataObject,
+	IExecuteFunctions,
+	IHttpRequestOptions,
+} from 'n8n-workflow';
 
 import {
 	createRun,
@@ -12,23 +17,34 @@ const BASE_URL = 'https://agents.example.com/api/v1';
 const RUN_ID = '11111111-2222-4333-8444-555555555555';
 const KEY = 'a-key-of-some-length';
 
+beforeEach(() => jest.useFakeTimers());
+afterEach(() => jest.useRealTimers());
+
 /** n8n with a credential, whose request helper gives this response, or throws it. */
 function hostOf(response: object | Error) {
 	const host = {
 		credential: { baseUrl: `${BASE_URL}/`, apiKey: KEY } as IDataObject | Error,
 		readings: 0,
+		readFor: [] as number[],
+		sentWith: [] as unknown[],
 		sent: [] as IHttpRequestOptions[],
 	};
 	const functions = {
-		getCredentials() {
+		getCredentials(_type: string, itemIndex: number) {
 			host.readings++;
+			host.readFor.push(itemIndex);
 			const { credential } = host;
 			return credential instanceof Error ? Promise.reject(credential) : Promise.resolve(credential);
 		},
 		helpers: {
-			httpRequestWithAuthentication(type: string, options: IHttpRequestOptions) {
+			httpRequestWithAuthentication(
+				type: string,
+				options: IHttpRequestOptions,
+				{ credentialsDecrypted }: IAdditionalCredentialOptions,
+			) {
 				expect(type).toBe('agentInvocationApi');
 				host.sent.push(options);
+				host.sentWith.push(credentialsDecrypted);
 				return response instanceof Error
 					? Promise.reject(response)
 					: Promise.resolve({ statusCode: 200, headers: {}, ...response });
@@ -44,6 +60,9 @@ async function open(response: object | Error = {}, options = {}) {
 	if (!opened.ok) throw new Error(opened.failure.message);
 	return { host, context, service: opened.value };
 }
+
+/** Longer than a credential that was read is used. */
+const later = () => jest.advanceTimersByTime(1_001);
 
 const run = { statusCode: 200, body: JSON.stringify({ run_id: RUN_ID, status: 'running' }) };
 
@@ -137,12 +156,14 @@ describe('the API key', () => {
 			body: JSON.stringify({ status: 'x', output: '12345678' }),
 		});
 		host.credential = { baseUrl: BASE_URL, apiKey: '12345678' };
+		later();
 		expect(await service.send(getRun(7, RUN_ID))).toMatchObject({ body: { output: '(API key)' } });
 	});
 
 	test('is left there where it is so short that it may be part of a word', async () => {
 		const { host, service } = await open({ body: JSON.stringify({ status: 'is', output: 'is' }) });
 		host.credential = { baseUrl: BASE_URL, apiKey: 'is' };
+		later();
 		expect(await service.send(getRun(7, RUN_ID))).toMatchObject({ body: { output: 'is' } });
 	});
 
@@ -157,6 +178,7 @@ describe('the API key', () => {
 	test('has a limiter of its own, found under a hash', async () => {
 		const [one, same, other] = [await open(run), await open(run), await open(run)];
 		other.host.credential = { baseUrl: BASE_URL, apiKey: 'another-key' };
+		later();
 		await other.service.send(getRun(7, RUN_ID));
 		expect(same.service.limiter).toBe(one.service.limiter);
 		expect(other.service.limiter).not.toBe(one.service.limiter);
@@ -165,12 +187,23 @@ describe('the API key', () => {
 	});
 });
 
-test('requests that are sent together share one reading of the credential, later ones do not', async () => {
+test('a credential that was read is used for a second', async () => {
 	const { host, service } = await open(run);
 	await Promise.all([1, 2, 3].map(async () => await service.send(getRun(7, RUN_ID))));
-	expect(host.readings).toBe(2);
+	expect(host.readings).toBe(1);
+	later();
 	await service.send(getRun(7, RUN_ID));
-	expect(host.readings).toBe(3);
+	await service.send(getRun(7, RUN_ID));
+	expect(host.readings).toBe(2);
+});
+
+test("a credential is the item's, for n8n's request helper as well", async () => {
+	const { host, context } = hostOf(run);
+	const opened = await openService(context, { itemIndex: 3 });
+	if (!opened.ok) throw new Error('not opened');
+	await opened.value.send(getRun(7, RUN_ID));
+	expect(host.readFor).toEqual([3]);
+	expect(host.sentWith).toMatchObject([{ data: { baseUrl: BASE_URL, apiKey: KEY } }]);
 });
 
 test('a request of a cancelled execution says so', async () => {
@@ -213,12 +246,14 @@ describe('a credential', () => {
 			reason: away.message,
 		});
 		host.credential = { baseUrl: BASE_URL, apiKey: KEY };
+		later();
 		expect(await service.send(getRun(7, RUN_ID))).toMatchObject({ kind: 'ok' });
 	});
 
 	test('that cannot be used any more sends nothing, and says why', async () => {
 		const { host, service } = await open(run);
 		host.credential = { baseUrl: '', apiKey: KEY };
+		later();
 		expect(await service.send(getRun(7, RUN_ID))).toEqual({
 			kind: 'notSent',
 			reason: "'Base URL' in the credential is empty",
@@ -229,6 +264,7 @@ describe('a credential', () => {
 	test.each([gone, none])('that is gone fails: %s', async (thrown) => {
 		const { host, context, service } = await open(run);
 		host.credential = thrown;
+		later();
 		expect((await openService(context, known)).ok).toBe(false);
 		expect(await service.send(getRun(7, RUN_ID))).toEqual({
 			kind: 'credentialChanged',
@@ -239,6 +275,7 @@ describe('a credential', () => {
 	test('with another address fails, and no key is sent there', async () => {
 		const { host, context, service } = await open(run);
 		host.credential = { baseUrl: 'https://elsewhere.example.com', apiKey: KEY };
+		later();
 		expect(await service.send(getRun(7, RUN_ID))).toEqual({
 			kind: 'credentialChanged',
 			reason: "The credential's Base URL is another one now",

@@ -81,7 +81,7 @@ describe('a run', () => {
 	test('is started and noted', async () => {
 		jest.setSystemTime(5_000);
 		const node = execution(created({ run_id: RUN_ID, more: 1 }));
-		const run = { agentId: 1, runId: RUN_ID, startedOn: 5_000 };
+		const run = { baseUrl: BASE_URL, agentId: 1, runId: RUN_ID, startedOn: 5_000 };
 		expect(await node.start()).toEqual({
 			is: 'started',
 			run,
@@ -93,7 +93,6 @@ describe('a run', () => {
 			fingerprint: expect.stringMatching(/^.{16}$/) as string,
 			run,
 		});
-		expect(node.memory.stored.baseUrl).toBe(BASE_URL);
 	});
 
 	test('is in doubt from before its request is sent', async () => {

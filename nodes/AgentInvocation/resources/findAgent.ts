@@ -1,6 +1,5 @@
 import { asText, fail, succeed, type Result } from '../result';
 import { readAgents } from '../service/agents';
-import type { Service } from '../service/service';
 import { isJsonObject, type Agent } from '../service/types';
 import { readAgentId } from './ids';
 import type { ItemWork } from './operation';
@@ -53,31 +52,32 @@ export async function findAgent(given: GivenAgent, work: ItemWork): Promise<Resu
 }
 
 interface Reading {
-	/** Each run of a node has its own. */
-	service: Service;
+	/** The run of a node that has read it. */
+	owner: object;
 	agents: Promise<Result<Agent[]>>;
 }
 
-/** The latest reading in each execution that goes on. */
-const readings = new WeakMap<object, Reading>();
+/** The latest readings in each execution that goes on, by the key of the service. */
+const readings = new WeakMap<object, Map<string, Reading>>();
 
 async function lookUp(
 	name: string,
 	{ context, service, signal }: ItemWork,
 ): Promise<Result<Agent>> {
 	const execution = context.getContext('flow');
+	const kept = readings.get(execution) ?? new Map<string, Reading>();
+	readings.set(execution, kept);
+	const { key, owner } = service;
 	for (;;) {
-		let reading = readings.get(execution);
-		if (reading?.service.key !== service.key) {
-			const all = { limit: Infinity, offset: 0 };
-			reading = { service, agents: readAgents(service, all, { signal }) };
-			readings.set(execution, reading);
-		}
+		const reading = kept.get(key) ?? {
+			owner,
+			agents: readAgents(service, { limit: Infinity, offset: 0 }, { signal }),
+		};
+		kept.set(key, reading);
 		const agents = await reading.agents;
 		const agent = agents.ok ? pickNamed(agents.value, name) : agents;
-		if (!agents.ok || (!agent.ok && reading.service !== service)) {
-			if (readings.get(execution) === reading) readings.delete(execution);
-		}
-		if (agent.ok || reading.service === service) return agent;
+		const isOwn = reading.owner === owner;
+		if ((!agents.ok || (!agent.ok && !isOwn)) && kept.get(key) === reading) kept.delete(key);
+		if (agent.ok || isOwn) return agent;
 	}
 }

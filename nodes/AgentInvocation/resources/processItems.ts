@@ -13,12 +13,12 @@ import { cancelledError, toNodeError } from '../errors/nodeError';
 import { idle } from '../parking/barrier';
 import { openParking, type Parking } from '../parking/parking';
 import { removeTraces, requestRest, sourceOf } from '../parking/pause';
-import { asError, sentences, succeed, type Failure, type Result } from '../result';
+import { asError, sentences, type Failure, type Result } from '../result';
 import { fixedAt, type Concurrency } from '../runs/concurrency';
 import { failed, type Ended, type ItemState, type Step } from '../runs/itemState';
 import { Loop, type LoopEnd } from '../runs/loop';
 import { RunMemory } from '../runs/runMemory';
-import { openService, type Service } from '../service/service';
+import { openService } from '../service/service';
 import { few, nameRun } from '../wording';
 import type { ItemWork, Operation } from './operation';
 import { pollItem, resumeWait } from './run/itemWait';
@@ -44,8 +44,7 @@ export async function processItems(
 	// Before any expression is evaluated, which may look back at where the input came from.
 	if (memory.rested) removeTraces(context, source);
 	const parking = await openParking(context, response, memory, clock);
-	const tools = await openTools(context, operation, memory);
-	return await new NodeRun(context, operation, memory, source, parking, tools).run();
+	return await new NodeRun(context, operation, memory, source, parking).run();
 }
 
 /** Whether an item that fails is output: n8n would output the node's input in place of an error that is thrown. */
@@ -64,26 +63,10 @@ async function failAll(
 	return await Promise.all(items.map((_, index) => toErrorItem(context, failure, index)));
 }
 
-interface Tools {
-	service: Service;
-	concurrency: Concurrency;
-}
-
-/** What all items need; without it each of them fails. */
-async function openTools(
-	context: IExecuteFunctions,
-	operation: Operation,
-	{ goesOn, stored }: RunMemory,
-): Promise<Result<Tools>> {
-	const service = await openService(context, {
-		cancel: context.getExecutionCancelSignal?.(),
-		known: goesOn && stored.baseUrl !== '' ? stored.baseUrl : undefined,
-	});
-	if (!service.ok) return service;
+/** Without it each item fails. */
+function readConcurrency(context: IExecuteFunctions, operation: Operation): Result<Concurrency> {
 	try {
-		const concurrency = operation.concurrency(context);
-		if (!concurrency.ok) return concurrency;
-		return succeed({ service: service.value, concurrency: concurrency.value });
+		return operation.concurrency(context);
 	} catch (thrown) {
 		return { ok: false, failure: failureOfThrown(thrown) };
 	}
@@ -105,24 +88,28 @@ class NodeRun {
 		private readonly memory: RunMemory,
 		private readonly source: unknown,
 		private readonly parking: Parking,
-		private readonly tools: Result<Tools>,
 	) {}
 
 	async run(): Promise<NodeOutput> {
-		const { context, operation, parking, tools } = this;
-		const states = await Promise.all(
-			context.getInputData().map(async (_, index) => await this.stateOf(index)),
+		const { context, operation, memory, parking } = this;
+		const concurrency = readConcurrency(context, operation);
+		const states = [...context.getInputData().keys()].map((index) =>
+			concurrency.ok
+				? this.stateOf(index)
+				: failed({ failure: this.naming(index, concurrency.failure) }),
 		);
 		const loop = new Loop(
 			{
 				clock,
-				concurrency: tools.ok ? tools.value.concurrency : fixedAt(1),
+				concurrency: concurrency.ok ? concurrency.value : fixedAt(1),
 				stopsAtFailure: !continues(context),
 				checkpoints: operation.runs === 'starts' && parking.checkpoints,
 				cancel: context.getExecutionCancelSignal?.(),
-				begin: (index, signal) => this.step(index, signal, operation.begin),
-				poll: (index, wait, signal) =>
-					this.step(index, signal, (work) => pollItem(wait, work, operation)),
+				begin: (index, signal) => this.step(index, { signal }, operation.begin),
+				poll: (index, wait, signal) => {
+					const known = memory.runOf(index)?.baseUrl;
+					return this.step(index, { signal, known }, (work) => pollItem(wait, work, operation));
+				},
 				idle: (waits) => idle(parking, waits, clock.now()),
 				ended: (index, step) => this.noteEnd(index, step),
 			},
@@ -154,14 +141,18 @@ class NodeRun {
 	}
 
 	/** Where an item stands when the run begins. */
-	private async stateOf(index: number): Promise<ItemState> {
-		const item = this.memory.goesOn ? this.memory.item(index) : undefined;
+	private stateOf(index: number): ItemState {
+		const { context, memory, parking } = this;
+		const item = memory.goesOn ? memory.item(index) : undefined;
 		if (!item || item.is === 'inDoubt') return { is: 'notBegun' };
 		if (item.is !== 'started') return item;
-		const { signal } = new AbortController();
-		const step = await this.step(index, signal, (work) => resumeWait(item, work));
-		if (step.is === 'failed') this.noteEnd(index, step);
-		return step.is === 'stopped' ? { is: 'notBegun' } : step;
+		try {
+			const step = resumeWait(item, { context, itemIndex: index, parking });
+			if (step.is === 'failed') this.noteEnd(index, step);
+			return step;
+		} catch (thrown) {
+			return failed({ failure: this.naming(index, failureOfThrown(thrown)) });
+		}
 	}
 
 	/** What need not be remembered is not: n8n would store it. */
@@ -169,16 +160,24 @@ class NodeRun {
 		if (this.operation.runs) this.memory.noteEnd(index, step);
 	}
 
+	/** @param known the base URL at which the item's run is, if it is to be polled */
 	private async step(
 		index: number,
-		signal: AbortSignal,
-		act: (work: ItemWork) => Step | Promise<Step>,
+		{ signal, known }: { signal: AbortSignal; known?: string | undefined },
+		act: (work: ItemWork) => Promise<Step>,
 	): Promise<Step> {
-		const { context, memory, parking, tools } = this;
-		if (!tools.ok) return failed({ failure: this.naming(index, tools.failure) });
+		const { context, memory, parking } = this;
 		try {
-			const { service } = tools.value;
-			return await act({ context, itemIndex: index, service, memory, parking, signal });
+			const service = await openService(context, {
+				owner: this,
+				itemIndex: index,
+				cancel: context.getExecutionCancelSignal?.(),
+				known,
+			});
+			if (!service.ok) return failed({ failure: this.naming(index, service.failure) });
+			if (signal.aborted) return { is: 'stopped' };
+			const { value } = service;
+			return await act({ context, itemIndex: index, service: value, memory, parking, signal });
 		} catch (thrown) {
 			return failed({ failure: this.naming(index, failureOfThrown(thrown)) });
 		}

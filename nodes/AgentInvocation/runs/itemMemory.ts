@@ -5,6 +5,8 @@ import type { Wait } from './itemState';
 
 /** A run that an item has started, or that it was given. */
 export interface KnownRun {
+	/** The service's, at which the run is. */
+	baseUrl: string;
 	agentId: number;
 	runId: string;
 	/** When it was started, or its wait was begun anew, in ms since the epoch. */
@@ -50,8 +52,6 @@ export interface Rest {
 
 /** What n8n stores of one run of the node. */
 export interface StoredMemory {
-	/** At which the runs are; empty before the first. */
-	baseUrl: string;
 	/** When the node began, in ms since the epoch. */
 	beganOn: number;
 	/** Whether the host has passed a response to `execute`; with Retry On Fail, it does not always. */

@@ -52,6 +52,6 @@ export function done(output: IDataObject, isUnsuccessful = false): Step {
 }
 
 /** Fails an item with what a result says. */
-export function failed({ failure }: { failure: Failure }): Step {
+export function failed({ failure }: { failure: Failure }): Step & { is: 'failed' } {
 	return { is: 'failed', failure };
 }

@@ -53,7 +53,7 @@ export class RunMemory {
 		const byRunIndex = all.byRunIndex as Record<string, StoredMemory>;
 		kept.agentInvocation = all;
 		const isFirst = byRunIndex[runIndex] === undefined;
-		const begun = { baseUrl: '', executionId, attempts: 0, beganOn: date, items: {} };
+		const begun = { executionId, attempts: 0, beganOn: date, items: {} };
 		const stored = (byRunIndex[runIndex] ??= begun);
 		const { rest } = stored;
 		delete stored.rest;

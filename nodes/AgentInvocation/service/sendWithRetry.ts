@@ -34,7 +34,7 @@ export async function sendOnce<T>(
 	const { limiter } = service;
 	const { startsRun = false } = request;
 	const verdict = await limiter.admit({
-		owner: service,
+		owner: service.owner,
 		priority: startsRun ? 'create' : 'poll',
 		sendsAtDeadline: false,
 		...patience,

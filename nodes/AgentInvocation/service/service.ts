@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 
 import type { IExecuteFunctions, ILoadOptionsFunctions } from 'n8n-workflow';
 
-import { systemClock } from '../clock';
+import { systemClock as clock } from '../clock';
 import { asError, fail, succeed, type Failure, type Result } from '../result';
 import { readResponse, readThrown, type Answer, type RawResponse } from './answer';
 import { checkCredential, type ServiceCredential } from './credential';
@@ -21,7 +21,10 @@ const CREDENTIAL_TYPE = 'agentInvocationApi';
  */
 export const requestTimeouts = { GET: 30_000, POST: 120_000, shortPoll: 10_000 };
 
-const limiters = shareByKey(systemClock, () => new RateLimiter(systemClock));
+/** For how long a credential that was read is used, in ms: an item's requests follow one another. */
+const CREDENTIAL_USED_MS = 1_000;
+
+const limiters = shareByKey(clock, () => new RateLimiter(clock));
 
 /** The service behind one credential. */
 export interface Service {
@@ -29,6 +32,8 @@ export interface Service {
 	readonly baseUrl: string;
 	/** Under which lies what all that use one API key share. It holds nothing secret. */
 	readonly key: string;
+	/** Whose requests these are: the rate limiter is fair between owners. */
+	readonly owner: object;
 	/** Where every request waits for its turn; all that use one API key share it. */
 	readonly limiter: RateLimiter;
 	/** Sends a request once. Never throws: what became of it is in the answer. */
@@ -37,19 +42,32 @@ export interface Service {
 
 type Context = IExecuteFunctions | ILoadOptionsFunctions;
 
+/** For whom the service is opened. */
+interface Opening {
+	/** The run of the node; the context when absent. */
+	owner?: object;
+	/** The item for which n8n evaluates the credential's expressions. */
+	itemIndex?: number;
+	/** Aborted when the execution is cancelled. */
+	cancel?: AbortSignal | undefined;
+	/**
+	 * The base URL at which the item's run is. Another one is a failure; a credential that cannot be read at
+	 * the moment is none, since each request can read it again.
+	 */
+	known?: string | undefined;
+}
+
 /**
- * Opens the service with the node's credential. Requests go through n8n's own helper, which brings
- * proxies and certificates and adds the API key; the key itself never leaves this file.
- *
- * @param cancel aborted when the execution is cancelled
- * @param known the base URL at which the node has started runs before. Another one is a failure; a
- *   credential that cannot be read at the moment is none, since every request reads it anew.
+ * Opens the service with an item's credential. Requests go through n8n's own helper, which brings proxies
+ * and certificates and adds the API key; the key itself never leaves this file.
  */
 export async function openService(
 	context: Context,
-	{ cancel, known }: { cancel?: AbortSignal | undefined; known?: string | undefined } = {},
+	{ owner = context, itemIndex, cancel, known }: Opening = {},
 ): Promise<Result<Service>> {
-	const first = await readCredential(context);
+	let readAt = clock.now();
+	let reading = readCredential(context, itemIndex);
+	const first = await reading;
 	if (!first.ok && (known === undefined || isGone(first.failure))) return first;
 	const baseUrl = known ?? (first.ok ? first.value.baseUrl : '');
 	let key = '';
@@ -63,10 +81,12 @@ export async function openService(
 	const changed = first.ok && use(first.value);
 	if (changed) return failWith(changed, { baseUrl });
 
-	let reading: ReturnType<typeof readCredential> | undefined;
 	async function send<T>(request: ServiceRequest<T>): Promise<Answer<T>> {
-		// n8n's helper reads the key anew for each request. Those that are sent together share this reading.
-		reading ??= readCredential(context).finally(() => (reading = undefined));
+		// It may have waited long for its turn, and the key been replaced meanwhile.
+		if (clock.now() - readAt > CREDENTIAL_USED_MS) {
+			readAt = clock.now();
+			reading = readCredential(context, itemIndex);
+		}
 		const current = await reading;
 		if (!current.ok) {
 			const { message, cause } = current.failure;
@@ -94,6 +114,15 @@ export async function openService(
 					disableFollowRedirect: true,
 					timeout: request.timeoutMs ?? requestTimeouts[request.method],
 				},
+				// n8n's helper would read the credential once more, and always that of the first item.
+				{
+					credentialsDecrypted: {
+						id: '',
+						name: '',
+						type: CREDENTIAL_TYPE,
+						data: { baseUrl, apiKey },
+					},
+				},
 			)) as RawResponse;
 			return withoutKey(readResponse(response, request.hasShape), apiKey);
 		} catch (error) {
@@ -103,6 +132,7 @@ export async function openService(
 
 	return succeed({
 		baseUrl,
+		owner,
 		send,
 		get key() {
 			return key;
@@ -113,9 +143,12 @@ export async function openService(
 	});
 }
 
-async function readCredential(context: Context): Promise<Result<ServiceCredential>> {
+async function readCredential(
+	context: Context,
+	itemIndex?: number,
+): Promise<Result<ServiceCredential>> {
 	try {
-		return checkCredential(await context.getCredentials(CREDENTIAL_TYPE));
+		return checkCredential(await context.getCredentials(CREDENTIAL_TYPE, itemIndex));
 	} catch (thrown) {
 		const cause = asError(thrown);
 		return fail({

@@ -1,7 +1,9 @@
 import type {
 	EngineRequest,
+	IAdditionalCredentialOptions,
 	IDataObject,
 	IExecuteFunctions,
+	IHttpRequestOptions,
 	INode,
 	INodeExecutionData,
 	NodeExecutionHint,
@@ -53,7 +55,7 @@ export class SimulatedHost {
 	/** A key of its own, so that executions of other tests share nothing with this one, unless told to. */
 	apiKey = `key-${++hosts}`;
 
-	credential: () => Promise<IDataObject> = () =>
+	credential: (index: number) => Promise<IDataObject> = () =>
 		Promise.resolve({
 			baseUrl: `https://agents-${this.apiKey}.example.com/api/v1`,
 			apiKey: this.apiKey,
@@ -151,12 +153,20 @@ export class SimulatedHost {
 			}),
 			continueOnFail: () => ourNode.onError?.startsWith('continue') ?? false,
 			addExecutionHints: (hint: NodeExecutionHint) => this.hints.push(hint.message),
-			getCredentials: () => this.credential(),
+			getCredentials: (_type: string, index = 0) => this.credential(index),
 			getNodeParameter: (name: string, index: number, fallback: unknown) =>
 				fields[name] ??
 				(name === 'parametersJson' ? JSON.stringify(this.parametersOf(index)) : fallback),
 			helpers: {
-				httpRequestWithAuthentication: (_type: string, request: never) => service.request(request),
+				httpRequestWithAuthentication: async (
+					_type: string,
+					request: IHttpRequestOptions,
+					options?: IAdditionalCredentialOptions,
+				) => {
+					// As n8n does, which reads the credential of the first item.
+					const { apiKey } = options?.credentialsDecrypted?.data ?? (await this.credential(0));
+					return await service.request(request, String(apiKey));
+				},
 			},
 		};
 		return functions as unknown as IExecuteFunctions;

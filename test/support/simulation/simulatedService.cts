@@ -48,6 +48,8 @@ export interface SeenRequest {
 	at: number;
 	/** How long it may take. */
 	timeoutMs: number;
+	url: string;
+	apiKey: string;
 	refused: boolean;
 }
 
@@ -72,7 +74,7 @@ export class SimulatedService {
 	}
 
 	/** What n8n's request helper does with a request. */
-	async request({ method, url, body, qs, timeout = 0 }: IHttpRequestOptions) {
+	async request({ method, url, body, qs, timeout = 0 }: IHttpRequestOptions, apiKey = '') {
 		const { latencyMs = 0 } = this.behaviour;
 		const isDryRun = (qs as { dry_run?: boolean } | undefined)?.dry_run === true;
 		const isCreate = method === 'POST' && !isDryRun;
@@ -83,6 +85,8 @@ export class SimulatedService {
 			isList: url.endsWith('/agents'),
 			at: performance.now(),
 			timeoutMs: timeout,
+			url,
+			apiKey,
 			refused: false,
 		};
 		this.requests.push(seen);

@@ -71,8 +71,7 @@ async function begin(work: ItemWork): Promise<Step> {
 	const agentId = found.value;
 	const runId = id.value;
 	if (context.getNodeParameter('waitForCompletion', itemIndex, false) === true) {
-		memory.stored.baseUrl = service.baseUrl;
-		const run = { agentId, runId, startedOn: clock.date() };
+		const run = { baseUrl: service.baseUrl, agentId, runId, startedOn: clock.date() };
 		memory.note(itemIndex, { is: 'started', fingerprint: '', run });
 		return waitFor(run, options.value, work);
 	}

@@ -53,8 +53,8 @@ export async function pollItem(
  */
 export function resumeWait(
 	{ run, wait }: ItemMemory & { is: 'started' },
-	{ context, itemIndex, parking }: ItemWork,
-): Step {
+	{ context, itemIndex, parking }: Pick<ItemWork, 'context' | 'itemIndex' | 'parking'>,
+): Step & { is: 'waiting' | 'failed' } {
 	const options = readWaitOptions(context, itemIndex);
 	if (!options.ok) return failed(options);
 	const date = clock.date();

@@ -56,14 +56,13 @@ export async function startRun(
 	// In doubt from now on, until the answer says otherwise.
 	const fingerprint = [...new Set([byId, asGiven])].join(' ');
 	const deadline = clock.now() + patienceMs;
-	memory.stored.baseUrl = service.baseUrl;
 	memory.note(itemIndex, { is: 'inDoubt', fingerprint });
 	const purpose = retryOnServerError ? 'createRetryingServerErrors' : 'create';
 	const request = createRun(agentId, bindings);
 	const answer = await sendWithRetry(service, request, purpose, { clock, deadline, signal });
 	if (answer.kind === 'ok' && answer.body) {
 		const runId = String(answer.body.run_id);
-		const run = { agentId, runId, startedOn: clock.date() };
+		const run = { baseUrl: service.baseUrl, agentId, runId, startedOn: clock.date() };
 		memory.note(itemIndex, { is: 'started', fingerprint, run });
 		if (!isRunId(runId)) return refuseRunId(run);
 		const lastSeen = { status: 'pending', ...answer.body, run_id: runId };
