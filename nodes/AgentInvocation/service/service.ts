@@ -7,7 +7,6 @@ import { asError, fail, succeed, type Failure, type Result } from '../result';
 import { readResponse, readThrown, type Answer, type RawResponse } from './answer';
 import { checkCredential, type ServiceCredential } from './credential';
 import type { ServiceRequest } from './endpoints';
-import { failWith } from './explainAnswer';
 import { RateLimiter } from './rateLimiter';
 import { shareByKey } from './shared';
 import { withoutKey } from './withoutKey';
@@ -51,8 +50,8 @@ interface Opening {
 	/** Aborted when the execution is cancelled. */
 	cancel?: AbortSignal | undefined;
 	/**
-	 * The base URL at which the item's run is. Another one is a failure; a credential that cannot be read at
-	 * the moment is none, since each request can read it again.
+	 * The base URL at which the item's run is. Nothing is sent to another one; and a credential that cannot be
+	 * read at the moment is no failure, since each request can read it again.
 	 */
 	known?: string | undefined;
 }
@@ -68,7 +67,7 @@ export async function openService(
 	let readAt = clock.now();
 	let reading = readCredential(context, itemIndex);
 	const first = await reading;
-	if (!first.ok && (known === undefined || isGone(first.failure))) return first;
+	if (!first.ok && known === undefined) return first;
 	const baseUrl = known ?? (first.ok ? first.value.baseUrl : '');
 	let key = '';
 	const use = (credential: ServiceCredential): Answer<never> | undefined => {
@@ -78,8 +77,7 @@ export async function openService(
 		key = hashOf(baseUrl, credential.apiKey);
 		return undefined;
 	};
-	const changed = first.ok && use(first.value);
-	if (changed) return failWith(changed, { baseUrl });
+	if (first.ok) use(first.value);
 
 	async function send<T>(request: ServiceRequest<T>): Promise<Answer<T>> {
 		// It may have waited long for its turn, and the key been replaced meanwhile.
