@@ -165,7 +165,7 @@ export class SimulatedHost {
 				) => {
 					// As n8n does, which reads the credential of the first item.
 					const { apiKey } = options?.credentialsDecrypted?.data ?? (await this.credential(0));
-					return await service.request(request, String(apiKey));
+					return await service.request(request, apiKey as string);
 				},
 			},
 		};
