@@ -232,7 +232,7 @@ export const errors: Row[] = [
 	[
 		"'Poll Interval (Seconds)' gives a word",
 		{ parameters: wait({ pollInterval: '={{ "often" }}' }) },
-		"'Poll Interval (Seconds)' must be a number from 0 to 86400, not 'often'",
+		"'Poll Interval (Seconds)' must be 0 or a number from 1 to 86400, not 'often'",
 		"Correct 'Poll Interval (Seconds)'.",
 	],
 	[

@@ -65,6 +65,9 @@ describe('options are refused with their name', () => {
 		[{ pollInterval: 1e9 }, "'Poll Interval (Seconds)'"],
 		[{ maxConcurrency: -1 }, "'Max Concurrency'"],
 		[{ maxConcurrency: 2.5 }, "'Max Concurrency'"],
+		[{ timeout: '={{ $json.nothing }}' }, "'Time Limit (Seconds)'"],
+		[{ outputFormat: '={{ "xml" }}' }, "'Output Format'"],
+		[{ retryCreateOnServerError: '={{ $json.nothing }}' }, "'Retry Create on Server Error'"],
 	])('%j', async (options, name) => {
 		const { error } = await run(sandbox.current, createRun(1, {}, { options }));
 		expect(error!.message).toContain(name);
@@ -79,6 +82,27 @@ describe('options are refused with their name', () => {
 		const { error } = await run(sandbox.current, listAgents(parameters));
 		expect(error!.message).toContain(name);
 		expect(sandbox.current.requests).toEqual([]);
+	});
+
+	test.each([
+		[{ dryRun: '={{ $json.nothing }}' }, "'Dry Run' must be true or false"],
+		[{ dryRun: '={{ "no" }}' }, "'Dry Run' must be true or false"],
+		[{ waitForCompletion: '={{ null }}' }, "'Wait for Completion' must be true or false"],
+		[{ specifyParameters: '={{ "yaml" }}' }, "'Specify Parameters' must be"],
+	])('%j', async (parameters, message) => {
+		const { error } = await run(sandbox.current, createRun(1, {}, parameters));
+		expect(error!.message).toContain(message);
+		expect(sandbox.current.requests).toEqual([]);
+	});
+
+	test('a boolean as text or number works', async () => {
+		for (const yes of ['={{ "TRUE" }}', '={{ 1 }}']) {
+			const { output } = await run(
+				sandbox.current,
+				createRun(3, { seconds: 0.1 }, { dryRun: '={{ "false" }}', waitForCompletion: yes }),
+			);
+			expect(jsonOf(output)).toMatchObject([{ status: 'succeeded' }]);
+		}
 	});
 
 	test('a number as text works', async () => {

@@ -144,7 +144,7 @@ describe('what the node says about its settings when it is executed', () => {
 		],
 		[
 			wait({ pollInterval: 'often' }),
-			"'Poll Interval (Seconds)' must be a number from 0 to 86400, not 'often'",
+			"'Poll Interval (Seconds)' must be 0 or a number from 1 to 86400, not 'often'",
 			"Correct 'Poll Interval (Seconds)'",
 		],
 		[

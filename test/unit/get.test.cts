@@ -89,17 +89,11 @@ test('a run that has failed is a failed item, and never started anew', async () 
 	}
 });
 
-describe('how many at a time', () => {
-	/** How many requests were sent in the first second, of 15 items at a service that takes a minute to answer. */
-	async function atOnce(waitForCompletion: boolean): Promise<number> {
-		const behaviour = { latencyMs: 5 * SECOND };
-		const { service } = await get({ waitForCompletion }, { behaviour, count: 15 });
-		const [first] = service.requests;
-		return service.requests.filter(({ at }) => at < first!.at + SECOND).length;
-	}
-
-	test('ten without waiting', async () => expect(await atOnce(false)).toBe(10));
-	test('all with waiting', async () => expect(await atOnce(true)).toBe(15));
+test.each([true, false])('all items are asked for at a time, with waiting: %p', async (waits) => {
+	const behaviour = { latencyMs: 5 * SECOND };
+	const { service } = await get({ waitForCompletion: waits }, { behaviour, count: 15 });
+	const [first] = service.requests;
+	expect(service.requests.filter(({ at }) => at < first!.at + SECOND)).toHaveLength(15);
 });
 
 test.each([

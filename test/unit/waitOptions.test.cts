@@ -24,8 +24,8 @@ test.each<[object | undefined, Partial<WaitOptions>]>([
 	[{ outputFormat: 'json' }, { outputFormat: 'json' }],
 	[{ whereToWait: 'stored' }, { whereToWait: 'stored' }],
 	[{ whereToWait: 'memory' }, { whereToWait: 'memory' }],
-	// From an expression, say.
-	[{ onUnsuccessfulRun: 'x', onTimeout: 'x', outputFormat: 'x', whereToWait: 'x' }, {}],
+	[{ pollInterval: 0 }, {}],
+	[{ pollInterval: 1 }, { pollIntervalMs: 1_000 }],
 ])('%j is by default but for %j', (options, changed) => {
 	expect(read(options)).toEqual({ ok: true, value: { ...byDefault, ...changed } });
 });
@@ -36,6 +36,13 @@ test.each([
 	[{ timeout: 'soon' }, 'Time Limit (Seconds)'],
 	[{ pollInterval: -1 }, 'Poll Interval (Seconds)'],
 	[{ pollInterval: 86_401 }, 'Poll Interval (Seconds)'],
+	[{ pollInterval: 0.999 }, 'Poll Interval (Seconds)'],
+	// From an expression, say.
+	[{ timeout: undefined }, 'Time Limit (Seconds)'],
+	[{ onUnsuccessfulRun: 'x' }, 'If Run Does Not Succeed'],
+	[{ onTimeout: 'x' }, 'If Time Limit Is Reached'],
+	[{ outputFormat: 'x' }, 'Output Format'],
+	[{ whereToWait: 'x' }, 'Where to Wait'],
 ])('%j fails, and names %s', (options, name) => {
 	expect(read(options)).toMatchObject({
 		ok: false,

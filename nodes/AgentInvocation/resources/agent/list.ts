@@ -1,6 +1,6 @@
 import type { IDataObject, INodeProperties } from 'n8n-workflow';
 
-import { readNumber } from '../../readNumber';
+import { readBoolean, readNumber, readOptions } from '../../readValue';
 import { asText, succeed } from '../../result';
 import { fixedAt } from '../../runs/concurrency';
 import { failed, type Step } from '../../runs/itemState';
@@ -60,17 +60,19 @@ export const listFields: INodeProperties[] = [
 export const list: Operation = { concurrency: () => succeed(fixedAt(1)), begin };
 
 async function begin({ context, itemIndex, service, signal }: ItemWork): Promise<Step> {
-	const limit = context.getNodeParameter('returnAll', itemIndex, false)
+	const all = readBoolean(context.getNodeParameter('returnAll', itemIndex, false), 'Return All');
+	if (!all.ok) return failed(all);
+	const limit = all.value
 		? succeed(Infinity)
 		: readNumber(context.getNodeParameter('limit', itemIndex, 50), 'Limit', {
 				minValue: 1,
 				whole: true,
 			});
 	if (!limit.ok) return failed(limit);
-	const options = context.getNodeParameter('options', itemIndex, {}) as IDataObject;
-	const offset = readNumber(options.offset ?? 0, 'Offset', { minValue: 0, whole: true });
+	const given = readOptions(context, itemIndex);
+	const offset = readNumber(given('offset', 0), 'Offset', { minValue: 0, whole: true });
 	if (!offset.ok) return failed(offset);
-	const filter = asText(options.filter ?? '').trim();
+	const filter = asText(given('filter', '') ?? '').trim();
 
 	const agents = await readAgents(
 		service,

@@ -1,6 +1,6 @@
 import type { IDataObject, IExecuteFunctions, INodeProperties } from 'n8n-workflow';
 
-import { readNumber } from '../../readNumber';
+import { readBoolean, readNumber, readOptions } from '../../readValue';
 import { succeed, type Result } from '../../result';
 import { AUTOMATIC, fixedAt, type Concurrency } from '../../runs/concurrency';
 import { done, failed, type Step } from '../../runs/itemState';
@@ -16,7 +16,7 @@ import { waitFor } from './itemWait';
 import { notInTools, parameterFields } from './parameterFields';
 import { readBindings } from './parameters';
 import { startRun } from './startRun';
-import { waitForCompletion, waitOptionFields, whileWaiting } from './waitOptionFields';
+import { readWaits, waitForCompletion, waitOptionFields, whileWaiting } from './waitOptionFields';
 
 /** How many items may have begun and not ended, where the user says. */
 const CONCURRENCY_RANGE = { minValue: 0, maxValue: 1_000 };
@@ -32,7 +32,7 @@ const createOptionFields: INodeProperties[] = [
 		typeOptions: CONCURRENCY_RANGE,
 		default: 0,
 		description:
-			'How many input items are worked on at a time. 0 is automatic: of many items, ten begin; once one run has succeeded, or all have gone on for 5 seconds, the others begin as fast as the service takes them.',
+			'How many input items are worked on at a time; an expression is evaluated for the first item. 0 is automatic: of many items, ten begin; once one run has succeeded, or all have gone on for 5 seconds, the others begin as fast as the service takes them.',
 	},
 	{
 		displayName: 'Retry Create on Server Error',
@@ -84,9 +84,9 @@ export const createFields: INodeProperties[] = [
 export const create: Operation = { concurrency, runs: 'starts', begin };
 
 function concurrency(context: IExecuteFunctions): Result<Concurrency> {
-	const { maxConcurrency } = context.getNodeParameter('options', 0, {}) as IDataObject;
+	const maxConcurrency = readOptions(context, 0)('maxConcurrency', 0);
 	const range = { ...CONCURRENCY_RANGE, whole: true };
-	const count = readNumber(maxConcurrency ?? 0, 'Max Concurrency', range);
+	const count = readNumber(maxConcurrency, 'Max Concurrency', range);
 	if (!count.ok) return count;
 	return succeed(count.value === 0 ? AUTOMATIC : fixedAt(count.value));
 }
@@ -99,21 +99,21 @@ async function begin(work: ItemWork): Promise<Step> {
 	if (!bindings.ok) return failed(bindings);
 	const options = readWaitOptions(context, itemIndex);
 	if (!options.ok) return failed(options);
-	if (context.getNodeParameter('dryRun', itemIndex, false)) {
-		return await compileOnly(agent.value, bindings.value, work);
-	}
-	const waits = context.getNodeParameter('waitForCompletion', itemIndex, true) === true;
-	const { retryCreateOnServerError } = context.getNodeParameter(
-		'options',
-		itemIndex,
-		{},
-	) as IDataObject;
-	const retryOnServerError = retryCreateOnServerError === true;
-	const patienceMs = waits ? options.value.timeoutMs || Infinity : READ_PATIENCE_MS;
-	const started = await startRun(work, agent.value, bindings.value, retryOnServerError, patienceMs);
+	const dry = readBoolean(context.getNodeParameter('dryRun', itemIndex, false), 'Dry Run');
+	if (!dry.ok) return failed(dry);
+	if (dry.value) return await compileOnly(agent.value, bindings.value, work);
+	const waits = readWaits(context, itemIndex, true);
+	if (!waits.ok) return failed(waits);
+	const retries = readBoolean(
+		readOptions(context, itemIndex)('retryCreateOnServerError', false),
+		'Retry Create on Server Error',
+	);
+	if (!retries.ok) return failed(retries);
+	const patienceMs = waits.value ? options.value.timeoutMs || Infinity : READ_PATIENCE_MS;
+	const started = await startRun(work, agent.value, bindings.value, retries.value, patienceMs);
 	if (started.is !== 'started') return started;
 	const { run, lastSeen, isEarlier } = started;
-	if (!waits) return done({ agent_id: run.agentId, ...lastSeen } as IDataObject);
+	if (!waits.value) return done({ agent_id: run.agentId, ...lastSeen } as IDataObject);
 	return waitFor(run, options.value, work, lastSeen, isEarlier);
 }
 

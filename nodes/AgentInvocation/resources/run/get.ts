@@ -13,11 +13,10 @@ import { findAgent, readAgent } from '../findAgent';
 import { readRunId } from '../ids';
 import type { ItemWork, Operation } from '../operation';
 import { waitFor } from './itemWait';
-import { waitForCompletion, waitOptionFields } from './waitOptionFields';
+import { readWaits, waitForCompletion, waitOptionFields } from './waitOptionFields';
 
-const CONCURRENCY = 10;
-/** As many waits as there may be: a wait costs next to nothing. */
-const CONCURRENT_WAITS = 1_000;
+/** As many as there may be: the rate limiter paces the requests, and a wait costs next to nothing. */
+const CONCURRENCY = 1_000;
 
 const displayOptions = { show: { resource: ['run'], operation: ['get'] } };
 
@@ -47,10 +46,7 @@ export const getFields: INodeProperties[] = [
 
 /** Gets the run of each input item as it is now, or as it is once it has finished. */
 export const get: Operation = {
-	concurrency(context) {
-		const waits = context.getNodeParameter('waitForCompletion', 0, false) === true;
-		return succeed(fixedAt(waits ? CONCURRENT_WAITS : CONCURRENCY));
-	},
+	concurrency: () => succeed(fixedAt(CONCURRENCY)),
 	runs: 'gets',
 	begin,
 };
@@ -63,6 +59,8 @@ async function begin(work: ItemWork): Promise<Step> {
 	if (!id.ok) return failed(id);
 	const options = readWaitOptions(context, itemIndex);
 	if (!options.ok) return failed(options);
+	const waits = readWaits(context, itemIndex, false);
+	if (!waits.ok) return failed(waits);
 
 	const found = await findAgent(agent.value, work);
 	if (signal.aborted) return { is: 'stopped' };
@@ -70,7 +68,7 @@ async function begin(work: ItemWork): Promise<Step> {
 
 	const agentId = found.value;
 	const runId = id.value;
-	if (context.getNodeParameter('waitForCompletion', itemIndex, false) === true) {
+	if (waits.value) {
 		const run = { baseUrl: service.baseUrl, agentId, runId, startedOn: clock.date() };
 		memory.note(itemIndex, { is: 'started', fingerprint: '', run });
 		return waitFor(run, options.value, work);

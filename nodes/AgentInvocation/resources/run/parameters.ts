@@ -1,5 +1,6 @@
 import type { IExecuteFunctions, ResourceMapperValue } from 'n8n-workflow';
 
+import { readChoice } from '../../readValue';
 import { asError, fail, sentences, succeed, type Failed, type Result } from '../../result';
 import { isJsonObject, type ParameterBinding } from '../../service/types';
 import { toParameterName } from '../../storedText';
@@ -24,12 +25,18 @@ export function readBindings(
 }
 
 function readGiven(context: IExecuteFunctions, itemIndex: number): Result<Given[]> {
-	switch (context.getNodeParameter('specifyParameters', itemIndex, 'fields')) {
+	const how = readChoice(
+		context.getNodeParameter('specifyParameters', itemIndex, 'fields'),
+		'Specify Parameters',
+		['fields', 'keypair', 'json'],
+	);
+	if (!how.ok) return how;
+	switch (how.value) {
 		case 'keypair':
 			return readPairs(context.getNodeParameter('parameterPairs.values', itemIndex, []));
 		case 'json':
 			return readJson(context.getNodeParameter('parametersJson', itemIndex, ''));
-		default:
+		case 'fields':
 			return readFields(context, itemIndex);
 	}
 }

@@ -1,6 +1,8 @@
-import type { INodeProperties } from 'n8n-workflow';
+import type { IExecuteFunctions, INodeProperties } from 'n8n-workflow';
 
-import { DEFAULT_TIMEOUT_S, POLL_INTERVAL_RANGE_S, TIMEOUT_RANGE_S } from '../../runs/waitOptions';
+import { readBoolean } from '../../readValue';
+import type { Result } from '../../result';
+import { DEFAULT_TIMEOUT_S, POLL_INTERVAL_FIELD_S, TIMEOUT_RANGE_S } from '../../runs/waitOptions';
 
 export const waitForCompletion: INodeProperties = {
 	displayName: 'Wait for Completion',
@@ -10,6 +12,16 @@ export const waitForCompletion: INodeProperties = {
 	description:
 		'Whether to wait until the run has finished, up to the time limit (an hour unless changed), and output its result',
 };
+
+/** Whether an item's run is waited for. */
+export function readWaits(
+	context: IExecuteFunctions,
+	itemIndex: number,
+	byDefault: boolean,
+): Result<boolean> {
+	const { name, displayName } = waitForCompletion;
+	return readBoolean(context.getNodeParameter(name, itemIndex, byDefault), displayName);
+}
 
 export const whileWaiting = { displayOptions: { show: { '/waitForCompletion': [true] } } };
 
@@ -70,10 +82,10 @@ export const waitOptionFields: INodeProperties[] = [
 		displayName: 'Poll Interval (Seconds)',
 		name: 'pollInterval',
 		type: 'number',
-		typeOptions: POLL_INTERVAL_RANGE_S,
+		typeOptions: POLL_INTERVAL_FIELD_S,
 		default: 0,
 		description:
-			'Time between two polls of a run. 0 is automatic: soon at first, then after a fifth of the time waited, or when runs of the agent are known to end.',
+			'Time between two polls of a run, 1 at least. 0 is automatic: soon at first, then after a fifth of the time waited, or when runs of the agent are known to end.',
 		...whileWaiting,
 	},
 	{

@@ -1,0 +1,83 @@
+import type { IExecuteFunctions } from 'n8n-workflow';
+
+import { asText, fail, succeed, type Failed, type Result } from './result';
+import { shorten } from './wording';
+
+/** The first two are those of the parameter's `typeOptions`. */
+interface Range {
+	minValue: number;
+	maxValue?: number;
+	whole?: boolean;
+	/** Whether 0 is taken too, though it is less than `minValue`. */
+	orZero?: boolean;
+}
+
+/**
+ * Reads a number that a user or an expression gave, as a number or as text.
+ *
+ * @param label the parameter's display name, for the message
+ */
+export function readNumber(
+	value: unknown,
+	label: string,
+	{ minValue: min, maxValue: max = Number.MAX_SAFE_INTEGER, whole = false, orZero = false }: Range,
+): Result<number> {
+	const number = typeof value === 'string' && value.trim() !== '' ? Number(value) : value;
+	if (
+		typeof number === 'number' &&
+		((number >= min && number <= max) || (orZero && number === 0)) &&
+		(!whole || Number.isInteger(number))
+	) {
+		return succeed(number);
+	}
+	const range = max === Number.MAX_SAFE_INTEGER ? `of at least ${min}` : `from ${min} to ${max}`;
+	return refuse(value, label, `${orZero ? '0 or ' : ''}a ${whole ? 'whole ' : ''}number ${range}`);
+}
+
+const BOOLEANS = new Map<unknown, boolean>([
+	['true', true],
+	['1', true],
+	['false', false],
+	['0', false],
+]);
+
+/** Reads a boolean likewise: also as 1 or 0, and as the text of any of these. */
+export function readBoolean(value: unknown, label: string): Result<boolean> {
+	const boolean = BOOLEANS.get(wordOf(value));
+	return boolean === undefined ? refuse(value, label, 'true or false') : succeed(boolean);
+}
+
+/** Reads one of the values of a parameter of fixed choices likewise. */
+export function readChoice<T extends string>(
+	value: unknown,
+	label: string,
+	choices: readonly T[],
+): Result<T> {
+	const choice = choices.find((one) => one.toLowerCase() === wordOf(value));
+	if (choice !== undefined) return succeed(choice);
+	return refuse(value, label, choices.map((one) => `'${one}'`).join(' or '));
+}
+
+/**
+ * Gives what an item has for an option of the collection 'Options', or the default of one that the user has
+ * not added. An expression that gives nothing is no default: it has a value, and a wrong one.
+ */
+export function readOptions(
+	context: IExecuteFunctions,
+	itemIndex: number,
+): (name: string, byDefault: unknown) => unknown {
+	const options = new Map(Object.entries(context.getNodeParameter('options', itemIndex, {}) ?? {}));
+	return (name, byDefault) => (options.has(name) ? options.get(name) : byDefault);
+}
+
+/** A value that is no text of its own, or the text in any case and with space around it, as a word. */
+function wordOf(value: unknown): string {
+	return asText(value).trim().toLowerCase();
+}
+
+function refuse(value: unknown, label: string, expected: string): Failed {
+	return fail({
+		message: `'${label}' must be ${expected}, not '${shorten(asText(value))}'`,
+		description: `Correct '${label}'. If it is an expression, see what it gives for this item.`,
+	});
+}

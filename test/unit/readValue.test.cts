@@ -1,0 +1,246 @@
+import type { INodeProperties, INodePropertyOptions } from 'n8n-workflow';
+
+import { AgentInvocation } from '../../nodes/AgentInvocation/AgentInvocation.node.ts';
+import {
+	readBoolean,
+	readChoice,
+	readNumber,
+	readOptions,
+} from '../../nodes/AgentInvocation/readValue.ts';
+import { contextOf } from '../support/simulation/fakeContext.cts';
+import { SimulatedHost } from '../support/simulation/simulatedHost.cts';
+import { SimulatedService } from '../support/simulation/simulatedService.cts';
+
+// What a field or an expression gives, as the node takes it.
+const description = "Correct 'X'. If it is an expression, see what it gives for this item.";
+const refused = (message: string) => ({
+	ok: false,
+	failure: { message: `'X' must be ${message}`, description, details: {} },
+});
+
+beforeEach(() => jest.useFakeTimers());
+afterEach(() => jest.useRealTimers());
+
+describe('a boolean', () => {
+	test.each([
+		...[true, 'true', ' TRUE\n', 'True', 1, '1', ' 1 ', 1n].map((value) => [value, true] as const),
+		...[false, 'false', 'False ', 0, '0', -0].map((value) => [value, false] as const),
+	])('given as %p is %p', (value, expected) => {
+		expect(readBoolean(value, 'X')).toEqual({ ok: true, value: expected });
+	});
+
+	test.each([
+		[undefined, 'undefined'],
+		[null, 'null'],
+		['', ''],
+		['yes', 'yes'],
+		['truee', 'truee'],
+		[2, '2'],
+		[NaN, 'NaN'],
+		[[true], 'an array'],
+		[{}, 'an object'],
+		['t'.repeat(61), `${'t'.repeat(60)}…`],
+	])('given as %p is refused', (value, shown) => {
+		expect(readBoolean(value, 'X')).toEqual(refused(`true or false, not '${shown}'`));
+	});
+});
+
+describe('a number', () => {
+	const range = { minValue: 1, maxValue: 10 };
+
+	test.each([
+		[5, 5],
+		[' 5 ', 5],
+		['5.5', 5.5],
+		['1e1', 10],
+		[1, 1],
+	])('given as %p is %p', (value, expected) => {
+		expect(readNumber(value, 'X', range)).toEqual({ ok: true, value: expected });
+	});
+
+	test.each([
+		undefined,
+		null,
+		'',
+		' ',
+		NaN,
+		'NaN',
+		Infinity,
+		'Infinity',
+		-1,
+		10.1,
+		'5,5',
+		true,
+		5n,
+	])('given as %p is refused', (value) => {
+		expect(readNumber(value, 'X', range)).toEqual(
+			refused(`a number from 1 to 10, not '${String(value)}'`),
+		);
+	});
+
+	test('is whole where it is to be, and of the range that is said', () => {
+		expect(readNumber(1.5, 'X', { minValue: 0, whole: true })).toEqual(
+			refused("a whole number of at least 0, not '1.5'"),
+		);
+		expect(readNumber(2 ** 60, 'X', { minValue: 0 })).toMatchObject({ ok: false });
+	});
+
+	test('may be 0 where that stands for something else', () => {
+		const orZero = { ...range, orZero: true };
+		for (const zero of [0, '0', -0]) {
+			expect(readNumber(zero, 'X', orZero)).toEqual({ ok: true, value: Number(zero) });
+		}
+		expect(readNumber(0.5, 'X', orZero)).toEqual(refused("0 or a number from 1 to 10, not '0.5'"));
+	});
+});
+
+describe('a choice', () => {
+	const choices = ['text', 'json'] as const;
+
+	test.each([
+		['json', 'json'],
+		[' JSON ', 'json'],
+		['Text', 'text'],
+	])('given as %p is %p', (value, expected) => {
+		expect(readChoice(value, 'X', choices)).toEqual({ ok: true, value: expected });
+	});
+
+	test.each([[undefined], [null], [''], ['xml'], [0], [{}]])(
+		'given as %p is refused, and the choices are named',
+		(value) => {
+			expect(readChoice(value, 'X', choices)).toMatchObject({
+				ok: false,
+				failure: {
+					message: expect.stringMatching(/^'X' must be 'text' or 'json', not '/) as string,
+				},
+			});
+		},
+	);
+});
+
+test('an option that is not added is the default, and one whose expression gives nothing is none', () => {
+	const given = readOptions(contextOf({ parameters: { options: { a: 1, b: undefined } } }), 0);
+	expect([given('a', 7), given('b', 7), given('c', 7)]).toEqual([1, undefined, 7]);
+	expect(readOptions(contextOf({ parameters: {} }), 0)('a', 7)).toBe(7);
+});
+
+describe('every parameter of the node', () => {
+	const { properties } = new AgentInvocation().description;
+
+	interface Known {
+		field: INodeProperties;
+		resource: string;
+		operation: string;
+		isOption: boolean;
+	}
+
+	/** The fields that take an expression, by the operation that has them. */
+	const known: Known[] = properties.flatMap((property): Known[] => {
+		const { resource, operation } = property.displayOptions?.show ?? {};
+		const of = { resource: String(resource?.[0]), operation: String(operation?.[0]) };
+		const isTool = property.displayOptions?.show?.['@tool'] !== undefined;
+		if (isTool || property.noDataExpression) return [];
+		return property.name === 'options'
+			? (property.options as INodeProperties[]).map((field) => ({ field, ...of, isOption: true }))
+			: [{ field: property, ...of, isOption: false }];
+	});
+
+	/** Executes an operation with one value; gives what was thrown, and how many requests were sent. */
+	async function execute({ field, resource, operation, isOption }: Known, value: unknown) {
+		const service = new SimulatedService({
+			runOf: () => ({ durationMs: 1_000 }),
+			agents: { 1: 'One' },
+			compiled: {},
+		});
+		service.created.push({ agentId: 1, item: 0, at: performance.now(), date: Date.now() });
+		const set = { [field.name]: value } as never;
+		const host = new SimulatedHost({
+			service,
+			count: 1,
+			options: isOption ? set : {},
+			parameters: {
+				resource,
+				operation,
+				runId: '11111111-2222-4333-8444-000000000000',
+				// Whichever way 'Specify Parameters' chooses.
+				parameters: { mappingMode: 'defineBelow', value: { item: 0 } },
+				'parameterPairs.values': [{ name: 'item', value: 0 }],
+				...(isOption ? {} : (set as object)),
+			},
+		});
+		const thrown = await host.execute().then(
+			() => '',
+			(error: Error) => error.message,
+		);
+		return { thrown, requests: service.requests.length };
+	}
+
+	const ofType = (type: string) =>
+		known
+			.filter(({ field }) => field.type === type)
+			.map((one) => [`${one.field.displayName} of ${one.operation}`, one] as const);
+
+	test('is among those of these tests', () => {
+		const names = (type: string) => ofType(type).map(([name]) => name);
+		expect(names('boolean')).toHaveLength(5);
+		expect(names('options').length).toBeGreaterThanOrEqual(9);
+		expect(names('number').length).toBeGreaterThanOrEqual(7);
+	});
+
+	test.each(ofType('boolean'))('%s is a boolean or refused', async (_, one) => {
+		const results = new Map<unknown, number>();
+		for (const value of [true, 'True', 1, false, 'FALSE', 0]) {
+			const { thrown, requests } = await execute(one, value);
+			expect(thrown).toBe('');
+			results.set(value, requests);
+		}
+		expect([results.get('True'), results.get(1)]).toEqual([results.get(true), results.get(true)]);
+		expect([results.get('FALSE'), results.get(0)]).toEqual([
+			results.get(false),
+			results.get(false),
+		]);
+		for (const value of ['', 'no', {}, 7]) {
+			const { thrown, requests } = await execute(one, value);
+			expect(thrown).toContain(`'${one.field.displayName}' must be true or false`);
+			expect(requests).toBe(0);
+		}
+	});
+
+	test.each(ofType('options'))('%s is one of its choices or refused', async (_, one) => {
+		for (const { value } of one.field.options as INodePropertyOptions[]) {
+			expect((await execute(one, value)).thrown).toBe('');
+			const { thrown, requests } = await execute(one, `${String(value)}x`);
+			expect(thrown).toContain(`'${one.field.displayName}' must be `);
+			expect(thrown).toContain(`'${String(value)}'`);
+			expect(requests).toBe(0);
+		}
+	});
+
+	test.each(ofType('number'))('%s is a number or refused', async (_, one) => {
+		for (const value of ['', 'x', -1, NaN, Infinity, 'Infinity', {}, true, '9'.repeat(5_000)]) {
+			const { thrown, requests } = await execute(one, value);
+			expect(thrown).toContain(`'${one.field.displayName}' must be `);
+			expect(thrown.length).toBeLessThan(200);
+			expect(requests).toBe(0);
+		}
+		expect((await execute(one, ' 1e1 ')).thrown).toBe('');
+	});
+});
+
+test('an interval of less than a second is refused, since it floods the service', async () => {
+	for (const pollInterval of [0.001, '0.5', 0.999]) {
+		const service = new SimulatedService({ runOf: () => ({ durationMs: 10_000 }) });
+		const host = new SimulatedHost({ service, count: 1, options: { pollInterval } });
+		await expect(host.execute()).rejects.toThrow(
+			`'Poll Interval (Seconds)' must be 0 or a number from 1 to 86400, not '${pollInterval}'`,
+		);
+		expect(service.requests).toEqual([]);
+	}
+});
+
+test('a dry run whose expression gives nothing starts none', async () => {
+	const service = new SimulatedService({ runOf: () => ({ durationMs: 0 }) });
+	const host = new SimulatedHost({ service, count: 1, parameters: { dryRun: '' } });
+	await expect(host.execute()).rejects.toThrow("'Dry Run' must be true or false, not ''");
+	expect(service.requests).toEqual([]);
+});
