@@ -1,4 +1,4 @@
-import type { INodeProperties, INodePropertyOptions } from 'n8n-workflow';
+import type { IDataObject, INodeProperties, INodePropertyOptions } from 'n8n-workflow';
 
 import { AgentInvocation } from '../../nodes/AgentInvocation/AgentInvocation.node.ts';
 import {
@@ -137,7 +137,7 @@ describe('every parameter of the node', () => {
 	/** The fields that take an expression, by the operation that has them. */
 	const known: Known[] = properties.flatMap((property): Known[] => {
 		const { resource, operation } = property.displayOptions?.show ?? {};
-		const of = { resource: String(resource?.[0]), operation: String(operation?.[0]) };
+		const of = { resource: resource?.[0] as string, operation: operation?.[0] as string };
 		const isTool = property.displayOptions?.show?.['@tool'] !== undefined;
 		if (isTool || property.noDataExpression) return [];
 		return property.name === 'options'
@@ -153,7 +153,7 @@ describe('every parameter of the node', () => {
 			compiled: {},
 		});
 		service.created.push({ agentId: 1, item: 0, at: performance.now(), date: Date.now() });
-		const set = { [field.name]: value } as never;
+		const set = { [field.name]: value } as IDataObject;
 		const host = new SimulatedHost({
 			service,
 			count: 1,
@@ -165,7 +165,7 @@ describe('every parameter of the node', () => {
 				// Whichever way 'Specify Parameters' chooses.
 				parameters: { mappingMode: 'defineBelow', value: { item: 0 } },
 				'parameterPairs.values': [{ name: 'item', value: 0 }],
-				...(isOption ? {} : (set as object)),
+				...(isOption ? {} : set),
 			},
 		});
 		const thrown = await host.execute().then(
