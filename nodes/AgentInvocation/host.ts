@@ -1,8 +1,30 @@
-import type { IExecuteFunctions, INode, IWorkflowSettings } from 'n8n-workflow';
+import type { IDataObject, IExecuteFunctions, INode, IWorkflowSettings } from 'n8n-workflow';
 
 /** Whether the node is the tool of an AI Agent: n8n gives its type then another name. */
 export function isTool(context: { getNode(): INode }): boolean {
 	return context.getNode().type.endsWith('Tool');
+}
+
+/**
+ * Whether the node runs in the process of an AI Agent, as its tool: the entry that is executed is then the
+ * agent's own (docs/n8n.md, Obstacles).
+ */
+export function runsInAgent(context: IExecuteFunctions): boolean {
+	return context.getExecuteData().node.name !== context.getNode().name;
+}
+
+/**
+ * What n8n keeps for the node over its runs in an execution ('node'), or for all nodes of the execution
+ * ('flow').
+ *
+ * @returns an object to write into; undefined where the host keeps nothing, since it has no execution data
+ */
+export function keptBy(context: IExecuteFunctions, of: 'node' | 'flow'): IDataObject | undefined {
+	try {
+		return context.getContext(of);
+	} catch {
+		return undefined;
+	}
 }
 
 /** The version of the host's n8n-workflow, which goes with n8n's own; zeros when the host does not tell. */

@@ -1,5 +1,10 @@
 import { parse, stringify } from 'flatted';
-import { ExecutionLifecycleHooks, LoadOptionsContext, WorkflowExecute } from 'n8n-core';
+import {
+	ExecuteContext,
+	ExecutionLifecycleHooks,
+	LoadOptionsContext,
+	WorkflowExecute,
+} from 'n8n-core';
 import type {
 	ICredentialDataDecryptedObject,
 	ICredentialsHelper,
@@ -15,7 +20,7 @@ import type {
 	IWorkflowExecuteAdditionalData,
 	WorkflowExecuteMode,
 } from 'n8n-workflow';
-import { NodeConnectionTypes, Workflow } from 'n8n-workflow';
+import { createEmptyRunExecutionData, NodeConnectionTypes, Workflow } from 'n8n-workflow';
 
 import { AgentInvocationApi } from '../../credentials/AgentInvocationApi.credentials.ts';
 import { AgentInvocation } from '../../nodes/AgentInvocation/AgentInvocation.node.ts';
@@ -155,6 +160,28 @@ function makeWorkflow(execution: Execution): Workflow {
 		nodeTypes,
 		settings: { executionOrder: 'v1' },
 	});
+}
+
+/** Runs our node alone, without an execution, as n8n's own agents do. */
+export async function executeAlone(execution: Execution): Promise<INodeExecutionData[][]> {
+	const node = makeNode(execution);
+	const workflow = new Workflow({ nodes: [node], connections: {}, active: false, nodeTypes });
+	const additionalData = { ...makeAdditionalData(execution), executionId: undefined };
+	const items = (execution.items ?? [{}]).map((json) => ({ json }));
+	const main = { main: [items] };
+	const context = new ExecuteContext(
+		workflow,
+		node,
+		additionalData,
+		'internal',
+		createEmptyRunExecutionData(),
+		0,
+		items,
+		main,
+		{ node, data: main, source: null },
+		[],
+	);
+	return (await new AgentInvocation().execute.call(context)) as INodeExecutionData[][];
 }
 
 function outcomeOf(run: IRun): Outcome {

@@ -1,6 +1,6 @@
 import type { IExecuteFunctions } from 'n8n-workflow';
 
-import { hostVersion, isTool, workflowSettings } from '../host';
+import { hostVersion, isTool, runsInAgent, workflowSettings } from '../host';
 import { SHORTEST_STORED_DELAY_MS } from '../runs/schedule';
 import { isJsonObject } from '../service/types';
 
@@ -24,9 +24,8 @@ export async function engineObstacle(
 	context: IExecuteFunctions,
 	passesResponses: boolean,
 ): Promise<string | undefined> {
-	const { node, source } = context.getExecuteData();
-	// Run in the process of an AI Agent, the entry is the agent's own.
-	const isAsTool = isTool(context) || node.name !== context.getNode().name;
+	const { source } = context.getExecuteData();
+	const isAsTool = isTool(context) || runsInAgent(context);
 	const { executionOrder } = workflowSettings(context);
 	const hasPreviousNode = source?.main?.[0]?.previousNode !== undefined;
 	const isTried = TRIED_VERSIONS.includes((await hostVersion()).major);

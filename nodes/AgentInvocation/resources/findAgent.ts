@@ -1,3 +1,4 @@
+import { keptBy } from '../host';
 import { asText, fail, succeed, type Result } from '../result';
 import { readAgents } from '../service/agents';
 import { isJsonObject, type Agent } from '../service/types';
@@ -64,7 +65,7 @@ async function lookUp(
 	name: string,
 	{ context, service, signal }: ItemWork,
 ): Promise<Result<Agent>> {
-	const execution = context.getContext('flow');
+	const execution = keptBy(context, 'flow') ?? context;
 	const kept = readings.get(execution) ?? new Map<string, Reading>();
 	readings.set(execution, kept);
 	const { key, owner } = service;

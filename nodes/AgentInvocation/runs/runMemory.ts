@@ -1,5 +1,6 @@
 import type { IDataObject, IExecuteFunctions } from 'n8n-workflow';
 
+import { keptBy, runsInAgent } from '../host';
 import { fail, sentences, succeed, type Result } from '../result';
 import { isJsonObject } from '../service/types';
 import type { ItemMemory, KnownRun, Rest, StartedRun, StoredMemory } from './itemMemory';
@@ -21,7 +22,8 @@ export type Beginning = 'first' | 'goingOn' | 'afterCrash' | 'retry' | 'exhauste
 /**
  * All that the node knows of its items, in the node's context. n8n hands that context on to Retry On Fail
  * and to its Retry, and stores it with the execution (docs/n8n.md, Memory). Each run index of the node,
- * such as a turn of a loop, has its own.
+ * such as a turn of a loop, has its own. Where n8n keeps no context, or one for several calls, it lasts for
+ * one call.
  */
 export class RunMemory {
 	private constructor(
@@ -46,7 +48,8 @@ export class RunMemory {
 	static open(context: IExecuteFunctions, startsRuns: boolean, date: number): Result<RunMemory> {
 		const runIndex = Number(context.getWorkflowDataProxy(0).$runIndex);
 		const executionId = context.getExecutionId() ?? '';
-		const kept = context.getContext('node');
+		// The calls of a tool in its agent's process share run index and context, so each has its own memory.
+		const kept = (runsInAgent(context) ? undefined : keptBy(context, 'node')) ?? {};
 		const found = kept.agentInvocation;
 		if (found !== undefined && !isFormat(found)) return refuseUnknown(found);
 		const all = (found ?? { format: FORMAT, byRunIndex: {} }) as IDataObject;

@@ -28,6 +28,10 @@ export interface Simulation {
 	parks?: boolean;
 	/** How late n8n resumes, in ms. */
 	resumesLateMs?: number;
+	/** The agent in whose process the node runs, as its tool. */
+	toolOf?: string;
+	/** Whether the host runs the node without execution data, as n8n's own agents do. */
+	keepsNothing?: boolean;
 }
 
 /** A rest that the node asked for. */
@@ -120,6 +124,7 @@ export class SimulatedHost {
 
 	private functions(): IExecuteFunctions {
 		const { count, options = {}, node, parameters = {}, settings, service } = this.simulation;
+		const { toolOf, keepsNothing } = this.simulation;
 		const fields: IDataObject = {
 			resource: 'run',
 			operation: 'create',
@@ -128,13 +133,17 @@ export class SimulatedHost {
 			options,
 			...parameters,
 		};
-		const ourNode = { name: 'Run', type: 'agentInvocation', ...node } as INode;
+		const type = toolOf === undefined ? 'agentInvocation' : 'agentInvocationTool';
+		const ourNode = { name: 'Run', type, ...node } as INode;
 		const items = Array.from({ length: count }, (_, item) => ({ json: { item } }));
 		const functions = {
 			getNode: () => ourNode,
 			getMode: () => this.mode,
-			getContext: () => this.context,
-			getExecutionId: () => this.executionId,
+			getContext: () => {
+				if (keepsNothing) throw new Error('`executionData` is not initialized');
+				return this.context;
+			},
+			getExecutionId: () => (keepsNothing ? undefined : this.executionId),
 			getInputData: () => items,
 			getWorkflowDataProxy: () => ({ $runIndex: 0, $getPairedItem: () => null }),
 			getWorkflowSettings: () => ({
@@ -147,8 +156,8 @@ export class SimulatedHost {
 			getParentNodes: () => [],
 			getChildNodes: () => [],
 			getExecuteData: () => ({
-				node: ourNode,
-				source: { main: [{ previousNode: 'Source' }] },
+				node: toolOf === undefined ? ourNode : { ...ourNode, name: toolOf },
+				source: keepsNothing ? null : { main: [{ previousNode: 'Source' }] },
 				data: { main: [items] },
 			}),
 			continueOnFail: () => ourNode.onError?.startsWith('continue') ?? false,
