@@ -56,7 +56,10 @@ describe('two calls of a tool that runs in the process of its agent', () => {
 });
 
 test('a call that is made again after it has failed starts anew', async () => {
-	const host = hostOf({ toolOf: 'AI Agent' }, { runOf: () => ({ durationMs: 0, status: 'failed' }) });
+	const host = hostOf(
+		{ toolOf: 'AI Agent' },
+		{ runOf: () => ({ durationMs: 0, status: 'failed' }) },
+	);
 	expect(await settle(call(host))).toHaveProperty('error');
 	await settle(call(host));
 	expect(host.simulation.service.created).toHaveLength(2);
