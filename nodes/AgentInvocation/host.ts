@@ -1,4 +1,10 @@
-import type { IDataObject, IExecuteFunctions, INode, IWorkflowSettings } from 'n8n-workflow';
+import type {
+	IDataObject,
+	IExecuteFunctions,
+	INode,
+	IRunExecutionData,
+	IWorkflowSettings,
+} from 'n8n-workflow';
 
 /** Whether the node is the tool of an AI Agent: n8n gives its type then another name. */
 export function isTool(context: { getNode(): INode }): boolean {
@@ -42,4 +48,9 @@ export async function hostVersion(): Promise<{ major: number; minor: number }> {
 export function workflowSettings(context: IExecuteFunctions): IWorkflowSettings {
 	const host: Partial<Pick<IExecuteFunctions, 'getWorkflowSettings'>> = context;
 	return host.getWorkflowSettings?.() ?? {};
+}
+
+/** What n8n holds of the execution. It does not promise it to nodes; it may be missing. */
+export function heldBy(context: IExecuteFunctions): IRunExecutionData | undefined {
+	return (context as { runExecutionData?: IRunExecutionData }).runExecutionData;
 }

@@ -26,6 +26,7 @@ const NOT_IN_THE_TABLE: Record<string, string> = {
 	'n8n does not store this execution': 'e2e/obstacles.test.cts',
 	'whoever started this workflow waits for its result': 'e2e/obstacles.test.cts',
 	'another workflow may have called this one once for each item': 'e2e/obstacles.test.cts',
+	'somebody may wait for the result of the workflow': 'e2e/obstacles.test.cts',
 };
 
 const nodes = path.join(__dirname, '../../nodes/AgentInvocation');
@@ -50,11 +51,15 @@ function messagesIn(file: string): string[] {
 
 /** Where messages stand in the code of the node. */
 function says(parent: ts.Node, child: ts.Node): boolean {
+	const isIn = (file: string) => parent.getSourceFile().fileName.includes(file);
 	if (ts.isPropertyAssignment(parent)) {
-		return parent.name.getText() === 'message' && parent.initializer === child;
+		const isMessage = parent.name.getText() === 'message' || isIn('awaited');
+		return isMessage && parent.initializer === child;
 	}
 	if (ts.isVariableDeclaration(parent)) {
-		const isNotice = /^(message|NO_PARAMETERS|AGENT_NOT_KNOWN)$/.test(parent.name.getText());
+		const isNotice = /^(message|NO_PARAMETERS|AGENT_NOT_KNOWN|TIMEOUT_IS_NEAR)$/.test(
+			parent.name.getText(),
+		);
 		return isNotice && parent.initializer === child;
 	}
 	if (ts.isCallExpression(parent)) {
@@ -66,7 +71,7 @@ function says(parent: ts.Node, child: ts.Node): boolean {
 	return (
 		ts.isArrayLiteralExpression(parent) &&
 		parent.elements.length === 2 &&
-		parent.getSourceFile().fileName.includes('obstacles') &&
+		isIn('obstacles') &&
 		parent.elements[1] === child
 	);
 }

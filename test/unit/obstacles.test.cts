@@ -57,7 +57,8 @@ describe('somebody waits', () => {
 		],
 	});
 	const responder = { below: [{ type: 'set' }, { type: 'n8n-nodes-base.respondToWebhook' }] };
-	const obstacle = async (told: Told) => await pauseObstacle(contextOf(told), false, HOUR);
+	const obstacle = async (told: Told) =>
+		await pauseObstacle(contextOf({ mode: 'webhook', ...told }), false, HOUR);
 
 	test.each<[string, Told]>([
 		['a webhook answered by the last node', trigger('webhook', { responseMode: 'lastNode' })],
@@ -88,6 +89,44 @@ describe('somebody waits', () => {
 		expect(await obstacle(told)).toBeUndefined();
 	});
 
+	describe('where several triggers lead to the node', () => {
+		const told: Told = {
+			before: [
+				{ name: 'Schedule', type: 'n8n-nodes-base.scheduleTrigger', parameters: {} },
+				{
+					name: 'Early',
+					type: 'n8n-nodes-base.webhook',
+					parameters: { responseMode: 'onReceived' },
+				},
+				{ name: 'Late', type: 'n8n-nodes-base.webhook', parameters: { responseMode: 'lastNode' } },
+				{ name: 'Set', type: 'n8n-nodes-base.set' },
+			],
+		};
+		const executed = (...names: string[]) => ({
+			held: { resultData: { runData: Object.fromEntries(names.map((name) => [name, [{}]])) } },
+		});
+
+		test('the one that was executed decides', async () => {
+			expect(await obstacle({ ...told, ...executed('Early', 'Set') })).toBeUndefined();
+			expect(await obstacle({ ...told, ...executed('Late', 'Set') })).toMatch(/answered/);
+			const byHand = { ...told, mode: 'manual' } as const;
+			expect(await obstacle({ ...byHand, ...executed('Schedule', 'Set') })).toBeUndefined();
+			expect(await obstacle({ ...byHand, ...executed('Late', 'Set') })).toMatch(/answered/);
+		});
+
+		test('all of them do where the host does not tell', async () => {
+			expect(await obstacle(told)).toMatch(/answered/);
+			expect(await obstacle({ ...told, ...executed() })).toMatch(/answered/);
+		});
+
+		test.each(['trigger', 'retry', 'error'] as const)(
+			'none of them does in the mode %s, in which none is answered',
+			async (mode) => {
+				expect(await obstacle({ ...told, mode })).toBeUndefined();
+			},
+		);
+	});
+
 	test.each(['manual', 'trigger', 'webhook', 'retry', 'error'] as const)(
 		'not in the mode %s',
 		async (mode) => expect(await obstacle({ mode })).toBeUndefined(),
@@ -102,51 +141,157 @@ describe('a called workflow', () => {
 	const items = (count: number) => ({
 		data: { main: [Array.from({ length: count }, () => ({}))] },
 	});
-	const first = (count: number) => ({
+	const ran = (count: number) => ({
 		resultData: { runData: { A: [{ executionIndex: 0, ...items(count) }] } },
 	});
-	const begun = { resultData: { runData: {} } };
-	const obstacle = async (stored: object | Error, hasPaused = false) =>
-		await pauseObstacle(contextOf({ mode: 'integrated', stored }), hasPaused, HOUR);
+	const begins = (node: object, more = {}) => ({
+		resultData: { runData: {} },
+		executionData: { nodeExecutionStack: [{ node, source: null, ...items(1) }], ...more },
+	});
+	const by = (executionId: string, shouldResume?: boolean) => ({
+		parentExecution: { executionId, workflowId: 'w', shouldResume },
+	});
+	const webhook = (responseMode?: string) => ({
+		type: 'n8n-nodes-base.webhook',
+		parameters: { ...(responseMode && { responseMode }) },
+	});
+	const schedule = begins({ type: 'n8n-nodes-base.scheduleTrigger', parameters: {} });
+	/** The executions that n8n has stored, by their IDs; this one's is 1. */
+	const obstacle = async (byId: Record<string, object>, hasPaused = false) => {
+		const context = contextOf({ mode: 'integrated' });
+		context.getExecutionDataById = (id) =>
+			byId[id] ? Promise.resolve(byId[id] as never) : Promise.reject(new Error('not found'));
+		return await pauseObstacle(context, hasPaused, HOUR);
+	};
 
-	test.each<[string, object | Error]>([
-		['with one item', first(1)],
-		['with none', begun],
+	test.each<[string, Record<string, object>]>([
+		['with one item', { 1: { ...ran(1), ...by('2') }, 2: schedule }],
+		['with none', { 1: { resultData: { runData: {} }, ...by('2') }, 2: schedule }],
 		[
 			'with one that is still to be given',
-			{ ...begun, executionData: { nodeExecutionStack: [items(1)] } },
+			{ 1: { ...begins({ type: 'start' }), ...by('2') }, 2: schedule },
 		],
-		['whose execution is not told', new Error('not found')],
 		[
 			'with one item, of which a later node makes two',
 			{
-				resultData: {
-					runData: { B: [{ executionIndex: 1, ...items(2) }], ...first(1).resultData.runData },
+				1: {
+					resultData: {
+						runData: { B: [{ executionIndex: 1, ...items(2) }], ...ran(1).resultData.runData },
+					},
+					...by('2'),
 				},
+				2: schedule,
 			},
 		],
-		['by one that waits', { ...first(1), parentExecution: { shouldResume: true } }],
+		['by one that waits', { 1: { ...ran(1), ...by('2', true) }, 2: schedule }],
+		[
+			'with two items, by one that was called with one',
+			{ 1: { ...ran(2), ...by('2') }, 2: { ...ran(1), ...by('3') }, 3: schedule },
+		],
+		[
+			'with two items, by one that was called with two, by one that was called with one',
+			{
+				1: { ...ran(2), ...by('2') },
+				2: { ...ran(2), ...by('3') },
+				3: { ...ran(1), ...by('4') },
+				4: schedule,
+			},
+		],
 	])('%s may have been called for each', async (_, stored) => {
 		expect(await obstacle(stored)).toMatch(/once for each item/);
 	});
 
-	test.each<[string, object]>([
-		['with two items', first(2)],
+	/** The first of all callers, and what n8n tells of it to the one that it has called. */
+	const calledBy = (first?: object, executionContext?: object): Record<string, object> => ({
+		1: { ...ran(2), ...by('2') },
+		2: { ...ran(2), parentExecution: { executionId: '3', shouldResume: true, executionContext } },
+		...(first && { 3: first }),
+	});
+	const goneOn = {
+		...ran(1),
+		executionData: {
+			nodeExecutionStack: [{ node: { type: 'set' }, source: { main: [{}] } }],
+		},
+	};
+
+	test.each<[string, Record<string, object>]>([
+		['whose execution is not told', {}],
+		['whose caller is not told', { 1: ran(2) }],
+		["whose caller's execution is not told", { 1: { ...ran(2), ...by('2') } }],
+		...['lastNode', 'streaming', 'responseNode', '={{ $json.mode }}'].map(
+			(mode): [string, Record<string, object>] => [
+				`by what a webhook has started that is answered by ${mode}`,
+				calledBy(begins(webhook(mode))),
+			],
+		),
+		[
+			'by what a chat has started',
+			calledBy(begins({ type: '@n8n/n8n-nodes-langchain.chatTrigger' })),
+		],
+		['by what has gone on since it was started', calledBy(goneOn, { source: 'webhook' })],
+		[
+			'by what was started by hand through a webhook',
+			calledBy(undefined, {
+				source: 'manual',
+				triggerNode: { name: 'Webhook', type: 'n8n-nodes-base.webhook' },
+			}),
+		],
+		[
+			'by one of which nothing is known, though its own first caller was started by hand',
+			calledBy(undefined, {
+				source: 'integrated',
+				triggerNode: { name: 'Manual', type: 'n8n-nodes-base.manualTrigger' },
+			}),
+		],
+		['by what is about to end', calledBy({ ...ran(1), executionData: { nodeExecutionStack: [] } })],
+		['by what has no stack', calledBy(ran(1))],
+	])('%s may be waited for', async (_, stored) => {
+		expect(await obstacle(stored)).toMatch(/somebody may wait/);
+	});
+
+	test.each<[string, Record<string, object>]>([
+		['with two items, by what a schedule has started', calledBy(schedule)],
 		[
 			'with two that are still to be given',
-			{ ...begun, executionData: { nodeExecutionStack: [items(2)] } },
+			{
+				1: {
+					resultData: { runData: {} },
+					executionData: { nodeExecutionStack: [items(2)] },
+					...by('2'),
+				},
+				2: schedule,
+			},
 		],
-		['that nobody waits for', { ...first(1), parentExecution: { shouldResume: false } }],
-	])('%s was surely not', async (_, stored) => {
+		['by what a webhook has started that was answered', calledBy(begins(webhook('onReceived')))],
+		['by what a webhook without a mode has started', calledBy(begins(webhook()))],
+		[
+			'by what a trigger has started and n8n has stored since',
+			calledBy(goneOn, { source: 'trigger' }),
+		],
+		[
+			'by what was started by hand, which is not stored before its end',
+			calledBy(undefined, {
+				source: 'manual',
+				triggerNode: { name: 'Manual', type: 'n8n-nodes-base.manualTrigger' },
+			}),
+		],
+		['that nobody waits for', { 1: { ...ran(1), ...by('2', false) } }],
+		[
+			'by one that nobody waits for',
+			{ 1: { ...ran(2), ...by('2') }, 2: { ...ran(1), ...by('3', false) } },
+		],
+		['by one that has waited', { 1: { ...ran(2), ...by('2') }, 2: { ...ran(1), waitTill: 'x' } }],
+		['that has waited itself', { 1: { ...ran(1), waitTill: 'x', ...by('2') } }],
+	])('%s is not waited for', async (_, stored) => {
 		expect(await obstacle(stored)).toBeUndefined();
 	});
 
 	test('that has paused already is not waited for', async () => {
-		expect(await obstacle(first(1), true)).toBeUndefined();
+		expect(await obstacle({}, true)).toBeUndefined();
 	});
 
 	test('is asked for only where there is one', async () => {
-		const told = { stored: first(1), mode: 'trigger' } as const;
+		const told = { stored: new Error('asked'), mode: 'trigger' } as const;
 		expect(await pauseObstacle(contextOf(told), false, HOUR)).toBeUndefined();
 	});
 });

@@ -83,14 +83,26 @@ describe('the pause', () => {
 		expect(entry.data).toEqual({ main: [null], other: [] });
 	});
 
-	test('puts the entry back before n8n does, as the first', async () => {
+	test('puts an entry on the stack before n8n does, which n8n passes over and tells nobody of', async () => {
 		const { entry, ...told } = entryOf({});
 		const next = {};
-		const stack = [next];
+		const stack: unknown[] = [next];
 		const held = { executionData: { nodeExecutionStack: stack } };
 		await rest(contextOf({ ...told, entry, held }), { until: UNTIL, runs: 1, source });
-		expect(stack).toEqual([entry, next]);
-		expect(stack[0]).toBe(entry);
+		expect(stack).toEqual([
+			{
+				...entry,
+				node: {
+					...entry.node,
+					name: "Run, which waits: choose 'Retry with original workflow'",
+					disabled: true,
+				},
+				metadata: { nodeWasResumed: true },
+			},
+			next,
+		]);
+		// The one that n8n puts there itself is the node's.
+		expect(entry).toMatchObject({ node: { name: 'Run' }, metadata: {} });
 	});
 
 	test('puts back nothing where the host holds no stack', async () => {
@@ -159,4 +171,22 @@ test('after a rest its traces are gone, and nothing else is', () => {
 	expect(entry.source).toEqual({ main: source });
 	delete entry.metadata;
 	expect(() => removeTraces(contextOf({ entry }), source)).not.toThrow();
+});
+
+test.each([
+	['of the action', 0, ['a rest', 'another']],
+	['of the actions after those of earlier turns', 1, ['a rest']],
+	['none', 2, []],
+])('after a rest the run data has no entry of it: %s', (_, runIndex, gone) => {
+	const others = ['of another node'];
+	const run = ['an earlier turn', 'a rest', 'another'].slice(0, runIndex);
+	const held = { resultData: { runData: { Run: [...run, ...gone], Other: others } } };
+	removeTraces(contextOf({ held, runIndex }), null);
+	expect(held.resultData.runData).toEqual({ Run: run, Other: others });
+});
+
+test('after a rest nothing is removed where the node has no run data', () => {
+	const held = { resultData: { runData: {} } };
+	removeTraces(contextOf({ held }), null);
+	expect(held.resultData.runData).toEqual({});
 });

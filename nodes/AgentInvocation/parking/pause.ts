@@ -4,9 +4,9 @@ import {
 	type IExecuteData,
 	type IExecuteFunctions,
 	type INodeExecutionData,
-	type IRunExecutionData,
 } from 'n8n-workflow';
 
+import { heldBy } from '../host';
 import type { Rest } from '../runs/itemMemory';
 import { isJsonObject } from '../service/types';
 
@@ -76,17 +76,21 @@ export async function rest(
 }
 
 /**
- * Puts the action's entry on the stack once more, before n8n does. Where n8n saves progress, it does so in
- * between: retried from there, it would switch off the first entry that it finds, the one that is to go on,
- * and give the node's input as its output. Over both entries of the action n8n passes.
+ * Puts an entry of the action on the stack, before n8n puts its own there. Where n8n saves progress, it does
+ * so in between: retried from there, it would switch off the first entry that it finds, the one that is to go
+ * on, and give the node's input as its output. Over those of the action n8n passes.
+ *
+ * The entry has the name of no node in the workflow. n8n's Retry with the saved workflow would give all
+ * entries one node, and switch that off; it refuses instead, and says the name.
  */
 function putBack(context: IExecuteFunctions, entry: IExecuteData): void {
-	heldBy(context)?.executionData?.nodeExecutionStack.unshift(entry);
-}
-
-/** What n8n holds of the execution. It does not promise it to nodes; it may be missing. */
-function heldBy(context: IExecuteFunctions): IRunExecutionData | undefined {
-	return (context as { runExecutionData?: IRunExecutionData }).runExecutionData;
+	const name = `${entry.node.name}, which waits: choose 'Retry with original workflow'`;
+	heldBy(context)?.executionData?.nodeExecutionStack.unshift({
+		...entry,
+		node: { ...entry.node, name, disabled: true },
+		// n8n tells nobody that it is executed.
+		metadata: { ...entry.metadata, nodeWasResumed: true },
+	});
 }
 
 /** Where the node's input comes from, to be kept over a rest. */
@@ -105,10 +109,13 @@ function putSource(context: IExecuteFunctions, source: unknown): void {
 	if (main && Array.isArray(source)) main.splice(0, main.length, ...(source as typeof main));
 }
 
-/** Takes the traces of a rest from the node's entry. */
+/** Takes the traces of a rest from the node's entry, and from what the execution shows of the node. */
 export function removeTraces(context: IExecuteFunctions, source: unknown): void {
 	const entry = context.getExecuteData();
 	putSource(context, source);
 	delete entry.metadata?.nodeWasResumed;
 	delete entry.metadata?.subNodeExecutionData;
+	// n8n appends one for each action, and removes it only where that has put the execution to wait.
+	const runs = heldBy(context)?.resultData.runData[context.getNode().name];
+	runs?.splice(Number(context.getWorkflowDataProxy(0).$runIndex));
 }
