@@ -10,14 +10,17 @@ const shared = {
 	},
 };
 
+// The node runs in the tests' own process.
+const inProcess = { ...shared, setupFiles: ['<rootDir>/test/support/startedLongAgo.cts'] };
+
 module.exports = {
 	// Against tests that hang: a slow machine must not fail one.
 	testTimeout: 300_000,
 	// Of one file's tests in real hosts, of which each starts its own.
 	maxConcurrency: 3,
 	projects: [
-		{ ...shared, displayName: 'unit', testMatch: ['<rootDir>/test/unit/**/*.test.cts'] },
-		{ ...shared, displayName: 'engine', testMatch: ['<rootDir>/test/engine/**/*.test.cts'] },
+		{ ...inProcess, displayName: 'unit', testMatch: ['<rootDir>/test/unit/**/*.test.cts'] },
+		{ ...inProcess, displayName: 'engine', testMatch: ['<rootDir>/test/engine/**/*.test.cts'] },
 		{ ...shared, displayName: 'e2e', testMatch: ['<rootDir>/test/e2e/**/*.test.cts'] },
 		{ ...shared, displayName: 'faults', testMatch: ['<rootDir>/test/faults/**/*.test.cts'] },
 		{ ...shared, displayName: 'queue', testMatch: ['<rootDir>/test/queue/**/*.test.cts'] },

@@ -104,6 +104,29 @@ export function stoppedAtItsStart(execution: Execution): IRunExecutionData {
 
 /** What n8n's Retry with the original workflow makes of an execution that has waited, once its waits are due. */
 export async function retry(execution: Execution, before: IRunExecutionData): Promise<Outcome> {
+	const data = onceDue(before);
+	if (data.resultData.lastNodeExecuted) delete data.resultData.error;
+	const additionalData = { ...makeAdditionalData(execution), executionId: '2' };
+	return await goOn(execution, additionalData, 'retry', data);
+}
+
+/**
+ * An execution that waits goes on, once its waits are due.
+ *
+ * @param executionId the execution's; another one for its Retry
+ */
+export async function resume(
+	execution: Execution,
+	before: IRunExecutionData,
+	executionId = '1',
+): Promise<Outcome> {
+	const ids = { executionId, restartExecutionId: executionId };
+	const additionalData = { ...makeAdditionalData(execution), ...ids };
+	return await goOn(execution, additionalData, 'trigger', onceDue(before));
+}
+
+/** What n8n has stored, at a time at which all that the node waits for is due. */
+function onceDue(before: IRunExecutionData): IRunExecutionData {
 	const data = stored(before);
 	const { agentInvocation } = (data.executionData!.contextData[`node:${NAME}`] ?? {}) as {
 		agentInvocation?: { byRunIndex: Record<string, StoredMemory> };
@@ -113,9 +136,7 @@ export async function retry(execution: Execution, before: IRunExecutionData): Pr
 			if (item.is === 'started' && item.wait) item.wait.dueOn = 0;
 		}
 	}
-	if (data.resultData.lastNodeExecuted) delete data.resultData.error;
-	const additionalData = { ...makeAdditionalData(execution), executionId: '2' };
-	return await goOn(execution, additionalData, 'retry', data);
+	return data;
 }
 
 /** As n8n stores it and reads it again. */

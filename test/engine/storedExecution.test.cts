@@ -2,6 +2,7 @@ import type { INode, IRunExecutionData } from 'n8n-workflow';
 
 import {
 	execute,
+	resume,
 	resumeTooEarly,
 	retry,
 	stoppedAtItsStart,
@@ -38,10 +39,14 @@ async function park(onError: INode['onError']) {
 
 /** All runs have finished meanwhile. */
 async function retryAtTheirEnd(execution: Execution, data: IRunExecutionData): Promise<Outcome> {
+	endRuns();
+	return await retry(execution, data);
+}
+
+function endRuns(): void {
 	for (const { script, createdAt } of sandbox.current.runs.all) {
 		script.durationMs = Date.now() - createdAt;
 	}
-	return await retry(execution, data);
 }
 
 function expectAllResults({ run, output, errors }: Outcome): void {
@@ -87,4 +92,41 @@ test('one that n8n was ended in while it stored it, and had saved progress of, h
 test('one that was stopped before n8n stored anything begins anew', async () => {
 	const execution = makeExecution('continueErrorOutput', 0);
 	expectAllResults(await retry(execution, stoppedAtItsStart(execution)));
+});
+
+describe('the run data has one entry for the node, with all its items and no trace of a rest', () => {
+	const expectOneEntry = (outcome: Outcome) => {
+		expectAllResults(outcome);
+		expect(outcome.run.data.resultData.runData['Agent Invocation']).toHaveLength(1);
+		expect(JSON.stringify(outcome.run.data.resultData)).not.toContain('agentInvocationRest');
+	};
+
+	test('after a checkpoint', async () => {
+		const execution = makeExecution('continueErrorOutput', 2, { pollInterval: 1 });
+		let saves = 0;
+		execution.onProgress = () => saves++;
+		expectOneEntry(await execute(execution));
+		// After the node before, after the checkpoint, and after the node.
+		expect(saves).toBe(3);
+	});
+
+	test('after a checkpoint and rests', async () => {
+		const { execution, data } = await park('continueErrorOutput');
+		const again = await resume(execution, data);
+		expect(again.run.status).toBe('waiting');
+		endRuns();
+		expectOneEntry(await resume(execution, again.run.data));
+	});
+
+	// As it is stored, an execution that was stopped while it waited is the same as one that n8n was ended in
+	// while it polled.
+	test('where the Retry of one that has waited rests, again and again', async () => {
+		const { execution, data } = await park('continueErrorOutput');
+		const first = await retry(execution, data);
+		expect(first.run.status).toBe('waiting');
+		const second = await resume(execution, first.run.data, '2');
+		expect(second.run.status).toBe('waiting');
+		endRuns();
+		expectOneEntry(await resume(execution, second.run.data, '2'));
+	});
 });

@@ -57,7 +57,7 @@ export function makeReport(seen: Map<string, Outcome[]>): string {
 		'- success: the output, as if nothing had happened.',
 		'- crashed: n8n says that the execution stopped before it finished. Its run, if one was started, goes on at the service.',
 		'- same run: Retry gives the output of the run that the execution had started.',
-		"- new run: Retry gives the output of a run that it has started. n8n had kept nothing of the node's work, and a run of before goes on at the service.",
+		"- new run: Retry gives the output of a run that it has started. n8n had kept nothing of the node's work, and a run of before goes on at the service. So it is while the first run is created, with progress saved too: to have n8n store a note before that would cost every execution a pass of its engine, and Retry would refuse runs that were never asked for.",
 		'- next node skipped: n8n 1 switches the first node off with which it resumes an execution that has waited, and in such a Retry that is the node after this one. The result is in the execution.',
 		'',
 		"Never is a run started twice but by the user's own Retry of an execution of whose work n8n had kept nothing, and never is a result lost of which n8n had kept something.",

@@ -1,11 +1,14 @@
 import type { Clock } from '../../nodes/AgentInvocation/clock.ts';
-import { openParking } from '../../nodes/AgentInvocation/parking/parking.ts';
+import { hostStart, openParking } from '../../nodes/AgentInvocation/parking/parking.ts';
 import { RunMemory } from '../../nodes/AgentInvocation/runs/runMemory.ts';
 import { contextOf, type Told } from '../support/simulation/fakeContext.cts';
 
 const SECOND = 1_000;
 const BEGAN_ON = 1_000_000;
 const NOW = 50;
+/** For all but what tests it, n8n has started long ago. */
+beforeEach(() => void jest.replaceProperty(hostStart, 'at', NOW - 3_600 * SECOND));
+afterEach(() => jest.restoreAllMocks());
 const response = { actionResponses: [], metadata: {} };
 
 /** The node's first pass, and the parking of a later one; `late` by so much after the rest, if any. */
@@ -54,8 +57,8 @@ test('where nothing stands in the way, the node may be parked and make a checkpo
 		obstacle: undefined,
 		checkpoints: true,
 		latestEndOn: Infinity,
-		pollsFrom: NOW,
-		parksFrom: NOW,
+		pollsFrom: -Infinity,
+		parksFrom: -Infinity,
 		hints: new Set(),
 	});
 });
@@ -78,10 +81,10 @@ describe('an obstacle', () => {
 		expect((await open({ rests: { until: BEGAN_ON } })).obstacle).toBeUndefined();
 	});
 
-	test('is a call for each item only until the execution has paused', async () => {
+	test('is somebody who waits only until the execution has paused', async () => {
 		const told = { mode: 'integrated' } as const;
-		expect((await open({ told })).obstacle).toMatch(/once for each item/);
-		expect((await open({ told, rests: {} })).obstacle).toMatch(/once for each item/);
+		expect((await open({ told })).obstacle).toMatch(/somebody may wait/);
+		expect((await open({ told, rests: {} })).obstacle).toMatch(/somebody may wait/);
 		expect((await open({ told, rests: { until: BEGAN_ON } })).obstacle).toBeUndefined();
 	});
 });
@@ -101,8 +104,12 @@ describe('a checkpoint', () => {
 		expect((await open({ told })).checkpoints).toBe(expected);
 	});
 
-	test('is made once', async () => {
-		expect((await open({ rests: {} })).checkpoints).toBe(false);
+	test.each([
+		['after another one', { rests: {} }],
+		['after a pause', { rests: { until: BEGAN_ON } }],
+		["in n8n's Retry of an execution that has paused", { rests: { until: 1 }, executionId: '2' }],
+	])('is not made %s: what goes on is stored', async (_, pass) => {
+		expect((await open(pass)).checkpoints).toBe(false);
 	});
 });
 
@@ -149,25 +156,38 @@ describe("the workflow's own timeout", () => {
 
 describe('an execution that is resumed', () => {
 	const until = BEGAN_ON + 100 * SECOND;
+	const justStarted = () => void jest.replaceProperty(hostStart, 'at', NOW - 5 * SECOND);
 
-	test('in time goes on at once', async () => {
-		expect(await open({ rests: { until }, late: 5_000 })).toMatchObject({
-			pollsFrom: NOW,
-			parksFrom: NOW,
+	test('leaves the recovery of n8n, after its start, some time before polls and before it parks', async () => {
+		justStarted();
+		expect(await open({ rests: { until } })).toMatchObject({
+			pollsFrom: NOW + 35 * SECOND,
+			parksFrom: NOW + 65 * SECOND,
 		});
 	});
 
-	test('late leaves the recovery of n8n half a minute before polls, and a minute before it parks', async () => {
-		expect(await open({ rests: { until }, late: 5_001 })).toMatchObject({
-			pollsFrom: NOW + 30 * SECOND,
-			parksFrom: NOW + 60 * SECOND,
-		});
+	test('goes on at once where n8n has started long ago, however late', async () => {
+		const { pollsFrom, parksFrom } = await open({ rests: { until }, late: 600 * SECOND });
+		expect(pollsFrom).toBeLessThan(NOW);
+		expect(parksFrom).toBeLessThan(NOW);
+	});
+
+	test("polls at the latest when its wait has to end, before the workflow's own timeout", async () => {
+		justStarted();
+		const told = { settings: { executionTimeout: 200 } };
+		expect((await open({ told, rests: { until }, late: 60 * SECOND })).pollsFrom).toBe(
+			NOW + 10 * SECOND,
+		);
+		const { pollsFrom } = await open({ told, rests: { until }, late: 90 * SECOND });
+		expect(pollsFrom).toBeLessThan(NOW);
 	});
 
 	test.each([
-		['after a checkpoint', { rests: {}, late: BEGAN_ON }],
-		["by n8n's Retry", { rests: { until }, late: 5_001, executionId: '2' }],
+		['after a checkpoint', { rests: {} }],
+		["by n8n's Retry", { rests: { until }, executionId: '2' }],
+		['for the first time', {}],
 	])('%s goes on at once', async (_, pass) => {
-		expect(await open(pass)).toMatchObject({ pollsFrom: NOW, parksFrom: NOW });
+		justStarted();
+		expect(await open(pass)).toMatchObject({ pollsFrom: -Infinity, parksFrom: -Infinity });
 	});
 });

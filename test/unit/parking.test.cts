@@ -1,5 +1,7 @@
 import fc from 'fast-check';
 
+import { systemClock } from '../../nodes/AgentInvocation/clock.ts';
+import { hostStart } from '../../nodes/AgentInvocation/parking/parking.ts';
 import { SimulatedHost, type Simulation } from '../support/simulation/simulatedHost.cts';
 import {
 	json,
@@ -15,7 +17,10 @@ const SECOND = 1_000;
 const HOUR = 3_600 * SECOND;
 
 beforeEach(() => jest.useFakeTimers());
-afterEach(() => jest.useRealTimers());
+afterEach(() => {
+	jest.restoreAllMocks();
+	jest.useRealTimers();
+});
 
 function hostOf(behaviour: Behaviour, simulation: Partial<Simulation> = {}): SimulatedHost {
 	return new SimulatedHost({ service: new SimulatedService(behaviour), count: 1, ...simulation });
@@ -157,17 +162,33 @@ describe('a wait that is stored', () => {
 		expect(jsons).toMatchObject([{ output: '0' }]);
 	});
 
-	test('resumed late, when n8n has just started, it stays in memory for a minute', async () => {
+	test('resumed when n8n has just started, it stays in memory for a minute', async () => {
+		const options = { pollInterval: 65 };
+		const host = hostOf(lasting(300 * SECOND), { options, resumesLateMs: 20 * SECOND });
+		// n8n starts with each resume.
+		const rest = host.rest.bind(host);
+		host.rest = async (request) => {
+			await rest(request);
+			jest.replaceProperty(hostStart, 'at', systemClock.now());
+		};
+		await host.execute();
+		const { polledAt } = host.simulation.service;
+		const gaps = polledAt.map((at, index, all) => at - (all[index - 1] ?? 0));
+		// 65 s, the delay of the resume and 40 s for n8n's recovery; 70 s after n8n's start all is polled that is
+		// due soon.
+		expect(gaps.slice(0, 4).map((ms) => Math.round(ms / SECOND))).toEqual([125, 30, 125, 30]);
+		expect(host.rests).toHaveLength(2);
+	});
+
+	test('resumed late, when n8n has long been up, it is polled and stored again at once', async () => {
 		const options = { pollInterval: 65 };
 		const { host, service } = await execute(lasting(300 * SECOND), {
 			options,
 			resumesLateMs: 20 * SECOND,
 		});
-		const gaps = service.polledAt.map((at, index, all) => at - (all[index - 1] ?? 0));
-		// 65 s, the delay of the resume and 30 s for n8n's recovery; after a minute in memory all is polled
-		// that is due soon.
-		expect(gaps.slice(0, 4).map((ms) => Math.round(ms / SECOND))).toEqual([115, 30, 115, 30]);
-		expect(host.rests).toHaveLength(3);
+		const at = service.polledAt.map((ms) => Math.round(ms / SECOND));
+		expect(at).toEqual([85, 170, 255, 340]);
+		expect(host.rests).toHaveLength(4);
 	});
 });
 

@@ -364,7 +364,7 @@ describe('a rest', () => {
 		expect(kept).toMatchObject({
 			agentInvocation: {
 				byRunIndex: {
-					0: { checkpointOf: '1', items: { 0: { is: 'done' }, 2: { wait: { isLong: true } } } },
+					0: { rest: {}, items: { 0: { is: 'done' }, 2: { wait: { isLong: true } } } },
 				},
 			},
 		});

@@ -252,18 +252,6 @@ test('where a wait stands is noted by the date, for a run that was started', () 
 	expect(memory.item(0)).toEqual({ ...started, wait: { ...noted, status: undefined } });
 });
 
-test('a checkpoint is made once in an execution, and none after a crash', () => {
-	const n8n = host();
-	const memory = n8n.open();
-	memory.rest({ until: 7, source: null });
-	expect(n8n.open().mayCheckpoint).toBe(true);
-	n8n.open().rest({ source: null });
-	expect(n8n.open().mayCheckpoint).toBe(false);
-	expect(n8n.open({ executionId: '2' }).mayCheckpoint).toBe(true);
-	n8n.open({ executionId: '2' }).rest({ source: null });
-	expect(n8n.open({ executionId: '3' }).mayCheckpoint).toBe(false);
-});
-
 test('each turn of a loop has its own memory, and the last one that succeeds leaves nothing', () => {
 	const n8n = host();
 	n8n.open({ runIndex: 0 }).note(0, started);

@@ -1,6 +1,6 @@
 import type { EngineResponse, IExecuteFunctions } from 'n8n-workflow';
 
-import type { Clock } from '../clock';
+import { systemClock, type Clock } from '../clock';
 import { workflowSettings } from '../host';
 import type { RunMemory } from '../runs/runMemory';
 import { engineObstacle, pauseObstacle } from './obstacles';
@@ -11,14 +11,15 @@ const BEFORE_WORKFLOW_TIMEOUT_MS = 30_000;
 /** Workflows that leave less time, in ms, are ended by n8n. */
 const SHORTEST_WORKFLOW_MS = 60_000;
 
-/** n8n resumes to the second. Later than this, in ms, it has just started. */
-const LATE_MS = 5_000;
+/** When n8n has started, by the clock: it loads its nodes just before it resumes what is due. */
+export const hostStart = { at: systemClock.now() };
 
 /**
  * How long n8n's recovery may take after a start, in ms. It reads executions that run and writes 'crashed'
- * over what they are a moment later, so for some seconds none ends, and for a minute none is parked again.
+ * over what they are a moment later, so for some seconds none that was resumed ends, and for a minute none is
+ * parked again.
  */
-const RECOVERY_MS = { beforeEnds: 30_000, beforeParks: 60_000 };
+const RECOVERY_MS = { beforeEnds: 40_000, beforeParks: 70_000 };
 
 /** Whether, when and why not the execution of a node is parked. */
 export interface Parking {
@@ -52,15 +53,17 @@ export async function openParking(
 	if (response !== undefined) stored.passesResponse = true;
 	const engine = await engineObstacle(context, stored.passesResponse === true);
 	const endsOn = endOfWorkflow(context, stored.beganOn);
+	const msLeft = endsOn - clock.date();
 	const hasPaused = rested?.until !== undefined;
-	const resumesOn = memory.beginning === 'goingOn' ? rested?.until : undefined;
-	const isLate = resumesOn !== undefined && clock.date() - resumesOn > LATE_MS;
+	const isResumed = hasPaused && memory.beginning === 'goingOn';
+	const holdsFrom = isResumed ? hostStart.at : -Infinity;
 	return {
-		obstacle: engine ?? (await pauseObstacle(context, hasPaused, endsOn - clock.date())),
-		checkpoints: engine === undefined && savesProgress(context) && memory.mayCheckpoint,
+		obstacle: engine ?? (await pauseObstacle(context, hasPaused, msLeft)),
+		// What goes on is stored already.
+		checkpoints: engine === undefined && savesProgress(context) && !memory.goesOn,
 		latestEndOn: endsOn - stored.beganOn < SHORTEST_WORKFLOW_MS ? Infinity : endsOn,
-		pollsFrom: clock.now() + (isLate ? RECOVERY_MS.beforeEnds : 0),
-		parksFrom: clock.now() + (isLate ? RECOVERY_MS.beforeParks : 0),
+		pollsFrom: Math.min(holdsFrom + RECOVERY_MS.beforeEnds, clock.now() + msLeft),
+		parksFrom: holdsFrom + RECOVERY_MS.beforeParks,
 		hints: new Set(),
 	};
 }

@@ -60,8 +60,6 @@ export interface StoredMemory {
 	executionId: string;
 	/** How many attempts have begun in it. */
 	attempts: number;
-	/** The execution that has made a checkpoint: a second one would leave a trace in its data. */
-	checkpointOf?: string;
 	items: Record<string, ItemMemory>;
 	rest?: Rest;
 }

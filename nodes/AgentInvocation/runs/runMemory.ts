@@ -85,11 +85,6 @@ export class RunMemory {
 		return ['goingOn', 'afterCrash', 'exhausted'].includes(this.beginning);
 	}
 
-	/** Whether this execution can still make a checkpoint (docs/n8n.md, The pause). */
-	get mayCheckpoint(): boolean {
-		return this.beginning !== 'afterCrash' && this.stored.checkpointOf !== this.stored.executionId;
-	}
-
 	/** What is known of an item; undefined when it has not begun. */
 	item(index: number): ItemMemory | undefined {
 		return this.stored.items[index];
@@ -168,7 +163,6 @@ export class RunMemory {
 	/** Notes a rest, which is to begin now. */
 	rest(rest: Rest): void {
 		this.stored.rest = rest;
-		if (rest.until === undefined) this.stored.checkpointOf = this.stored.executionId;
 	}
 }
 
