@@ -5,6 +5,7 @@ import fc from 'fast-check';
 import { systemClock as clock } from '../../nodes/AgentInvocation/clock.ts';
 import { AUTOMATIC, fixedAt } from '../../nodes/AgentInvocation/runs/concurrency.ts';
 import type { ItemState, Step, Wait } from '../../nodes/AgentInvocation/runs/itemState.ts';
+import { idle } from '../../nodes/AgentInvocation/parking/barrier.ts';
 import { Loop, type Work } from '../../nodes/AgentInvocation/runs/loop.ts';
 import { settle } from '../support/virtualTime.cts';
 
@@ -227,7 +228,7 @@ test.each<[string, number, Work['concurrency'], number]>([
 test('nothing under way, the loop ends for as long as it is told to', async () => {
 	const { states, end } = loopOf(2, {
 		begin: () => Promise.resolve(waiting(clock.now() + 100_000)),
-		idle: (waits) => ({ is: 'park', until: waits[0]!.dueAt }),
+		idle: ({ dueAt }) => ({ is: 'park', until: dueAt }),
 	});
 	const now = clock.now();
 	expect(await end()).toEqual({ is: 'parked', until: now + 100_000 });
@@ -247,7 +248,7 @@ describe('automatic concurrency', () => {
 				return Promise.resolve(waiting(from + endOf(index)));
 			},
 			poll: (index) => Promise.resolve(stopsAtFailure && index === 3 ? failed : done),
-			idle: (waits) => ({ is: 'park', until: Math.min(...waits.map(({ dueAt }) => dueAt)) }),
+			idle: ({ dueAt }) => ({ is: 'park', until: dueAt }),
 		});
 		return { at, end: await end() };
 	};
@@ -373,3 +374,37 @@ test('a loop that has ended leaves no listener behind', async () => {
 	await loopOf(1, { cancel: signal }).end();
 	expect(getEventListeners(signal, 'abort')).toEqual([]);
 });
+
+test.each([
+	['in memory', 'memory'],
+	['in memory because of an obstacle', 'auto'],
+] as const)(
+	'the work for an item that waits %s hardly grows with their number',
+	async (_, where) => {
+		/** How often the loop looks when a wait is due, for each of so many items. */
+		const looksPerItem = async (count: number) => {
+			let looks = 0;
+			const from = clock.now();
+			const { end } = loopOf(count, {
+				concurrency: fixedAt(count),
+				begin(index) {
+					const dueAt = from + 100_000 + ((index * 7_919) % count);
+					const wait = { startedAt: from, isLong: true, troubles: 0, where };
+					const counting = {
+						...wait,
+						get dueAt() {
+							return (looks++, dueAt);
+						},
+					} as Wait;
+					return Promise.resolve({ is: 'waiting', wait: counting });
+				},
+				idle: (waits) =>
+					idle({ obstacle: 'none', parksFrom: 0, hints: new Set() }, waits, clock.now()),
+			});
+			await end();
+			return looks / count;
+		};
+		const few = await looksPerItem(100);
+		expect(await looksPerItem(800)).toBeLessThan(2 * few);
+	},
+);

@@ -1,6 +1,6 @@
-import type { Wait } from '../runs/itemState';
 import type { Idle } from '../runs/loop';
 import { SHORTEST_STORED_DELAY_MS } from '../runs/schedule';
+import type { Waits } from '../runs/waits';
 import type { Parking } from './parking';
 
 /** How much later than planned a poll may be because its execution is stored, in ms. */
@@ -16,23 +16,18 @@ const UNNOTICED_MS = 5_000;
  */
 export function idle(
 	{ obstacle, parksFrom, hints }: Pick<Parking, 'obstacle' | 'parksFrom' | 'hints'>,
-	waits: Wait[],
+	{ dueAt, shortDueAt, stayInMemory }: Waits,
 	now: number,
 ): Idle {
-	const due = waits.reduce((first, { dueAt }) => Math.min(first, dueAt), Infinity);
-	const isSoon = ({ dueAt }: Wait) => dueAt < now + SHORTEST_STORED_DELAY_MS - UNNOTICED_MS;
-	const soon = waits.filter(isSoon);
-	const staysInMemory =
-		soon.some(({ isLong, troubles }) => !isLong || troubles > 0) ||
-		waits.some(({ where }) => where === 'memory');
-	if (staysInMemory) return { is: 'sleep', until: due };
-	if (now < parksFrom) return { is: 'sleep', until: Math.min(due, parksFrom) };
+	const soon = now + SHORTEST_STORED_DELAY_MS - UNNOTICED_MS;
+	if (stayInMemory || shortDueAt <= soon) return { is: 'sleep', until: dueAt };
+	if (now < parksFrom) return { is: 'sleep', until: Math.min(dueAt, parksFrom) };
 	if (obstacle !== undefined) {
 		hints.add(
 			`The wait stayed in memory, where a restart of n8n ends it: ${obstacle}. Its runs go on at the service in any case.`,
 		);
-		return { is: 'sleep', until: due };
+		return { is: 'sleep', until: dueAt };
 	}
-	if (soon.length > 0) return { is: 'poll', isDue: isSoon };
-	return { is: 'park', until: Math.max(due, now + SHORTEST_STORED_DELAY_MS) };
+	if (dueAt <= soon) return { is: 'poll', dueBy: soon };
+	return { is: 'park', until: Math.max(dueAt, now + SHORTEST_STORED_DELAY_MS) };
 }

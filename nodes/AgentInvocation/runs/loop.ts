@@ -2,6 +2,7 @@ import type { Clock } from '../clock';
 import type { Failure } from '../result';
 import { GOES_WELL_AFTER_MS, type Concurrency } from './concurrency';
 import type { Ended, ItemState, Step, Wait } from './itemState';
+import { Waits } from './waits';
 
 /**
  * How many items may be beginning at the same time, as many as any service takes: the patience of a create
@@ -15,8 +16,8 @@ const MOST_UNDER_WAY = 1_000;
 /** What is to happen while nothing is under way. */
 export type Idle =
 	| { is: 'sleep'; until: number }
-	/** Some waits are polled before they are due. */
-	| { is: 'poll'; isDue(wait: Wait): boolean }
+	/** What is due by then is polled now. */
+	| { is: 'poll'; dueBy: number }
 	/** n8n stores the execution. */
 	| { is: 'park'; until: number };
 
@@ -33,7 +34,7 @@ export interface Work {
 	begin(index: number, signal: AbortSignal): Promise<Step>;
 	poll(index: number, wait: Wait, signal: AbortSignal): Promise<Step>;
 	/** Called with all waits when nothing is under way and nothing due. */
-	idle(waits: Wait[]): Idle;
+	idle(waits: Waits): Idle;
 	/** An item has ended. */
 	ended(index: number, step: Ended): void;
 }
@@ -56,9 +57,12 @@ export type LoopEnd =
  * is lost.
  */
 export class Loop {
+	/** In their order; those from `nextToBegin` on. */
 	private readonly notBegun: number[] = [];
 
-	private readonly waiting = new Map<number, Wait>();
+	private nextToBegin = 0;
+
+	private readonly waiting = new Waits();
 
 	private readonly underWay = new Map<number, AbortController>();
 
@@ -87,7 +91,7 @@ export class Loop {
 	) {
 		for (const [index, state] of states.entries()) this.put(index, state);
 		const free = Math.max(work.concurrency.atFirst - this.waiting.size, 0);
-		this.beforeCheckpoint = work.checkpoints ? Math.min(free, this.notBegun.length) : Infinity;
+		this.beforeCheckpoint = work.checkpoints ? Math.min(free, this.leftToBegin) : Infinity;
 	}
 
 	async run(): Promise<LoopEnd> {
@@ -107,16 +111,20 @@ export class Loop {
 		}
 	}
 
+	private get leftToBegin(): number {
+		return this.notBegun.length - this.nextToBegin;
+	}
+
 	/** Starts what is to be done now, if the loop is not over. */
 	private goOn(): LoopEnd | undefined {
 		if (this.work.cancel?.aborted) return { is: 'cancelled' };
 		if (this.failure) return { is: 'failed', ...this.failure };
-		const left = this.waiting.size + this.notBegun.length;
+		const left = this.waiting.size + this.leftToBegin;
 		if (this.begun === this.beforeCheckpoint && this.beginning === 0 && left > 0) {
 			return { is: 'checkpoint' };
 		}
 		const now = this.work.clock.now();
-		this.poll(({ dueAt }) => dueAt <= now);
+		this.poll(now);
 		this.beginMore(now);
 		return this.underWay.size + left === 0 ? { is: 'worked' } : undefined;
 	}
@@ -125,7 +133,7 @@ export class Loop {
 	private get triedUntil(): number {
 		const { most, atFirst } = this.work.concurrency;
 		const isFull = this.underWay.size + this.waiting.size >= atFirst && this.beginning === 0;
-		const isOnTrial = !this.goesWell && this.notBegun.length > 0 && isFull && atFirst < most;
+		const isOnTrial = !this.goesWell && this.leftToBegin > 0 && isFull && atFirst < most;
 		return isOnTrial ? this.latestStartAt + GOES_WELL_AFTER_MS : Infinity;
 	}
 
@@ -134,8 +142,9 @@ export class Loop {
 		this.goesWell ||= now >= this.triedUntil;
 		const limit = this.goesWell ? most : atFirst;
 		while (this.underWay.size + this.waiting.size < limit && this.beginning < MOST_BEGINNING) {
-			const index = this.begun < this.beforeCheckpoint ? this.notBegun.shift() : undefined;
-			if (index === undefined) return;
+			const index = this.notBegun[this.nextToBegin];
+			if (index === undefined || this.begun >= this.beforeCheckpoint) return;
+			this.nextToBegin++;
 			this.begun++;
 			this.beginning++;
 			void this.step(index, { is: 'notBegun' }, async (signal) => {
@@ -146,11 +155,11 @@ export class Loop {
 		}
 	}
 
-	private poll(isDue: (wait: Wait) => boolean): void {
-		for (const [index, wait] of this.waiting) {
-			if (this.underWay.size >= MOST_UNDER_WAY) return;
-			if (!isDue(wait)) continue;
-			this.waiting.delete(index);
+	private poll(dueBy: number): void {
+		while (this.underWay.size < MOST_UNDER_WAY) {
+			const due = this.waiting.take(dueBy);
+			if (!due) return;
+			const { index, wait } = due;
 			const before = { is: 'waiting', wait } as const;
 			void this.step(index, before, (signal) => this.work.poll(index, wait, signal));
 		}
@@ -177,7 +186,7 @@ export class Loop {
 		if (state.is === 'notBegun') this.notBegun.push(index);
 		if (state.is === 'done' && !state.isUnsuccessful) this.goesWell = true;
 		if (state.is === 'waiting') {
-			this.waiting.set(index, state.wait);
+			this.waiting.add(index, state.wait);
 			this.latestStartAt = Math.max(this.latestStartAt, state.wait.startedAt);
 		}
 		if (state.is === 'failed' && this.work.stopsAtFailure) {
@@ -187,14 +196,13 @@ export class Loop {
 
 	/** Waits until there is something to do, or ends the loop for the time that there is not. */
 	private async rest(): Promise<LoopEnd | undefined> {
-		const waits = [...this.waiting.values()];
 		const { triedUntil } = this;
-		const due = waits.reduce((first, { dueAt }) => Math.min(first, dueAt), triedUntil);
+		const due = Math.min(this.waiting.dueAt, triedUntil);
 		if (this.underWay.size >= MOST_UNDER_WAY) return await this.untilNews(Infinity);
 		if (this.underWay.size > 0 || triedUntil < Infinity) return await this.untilNews(due);
-		const next = this.work.idle(waits);
+		const next = this.work.idle(this.waiting);
 		if (next.is === 'park') return { is: 'parked', until: next.until };
-		if (next.is === 'poll') this.poll(next.isDue);
+		if (next.is === 'poll') this.poll(next.dueBy);
 		else await this.untilNews(Math.min(next.until, due));
 		return undefined;
 	}
