@@ -13,15 +13,16 @@ import { cancelledError, toNodeError } from '../errors/nodeError';
 import { idle } from '../parking/barrier';
 import { openParking, type Parking } from '../parking/parking';
 import { removeTraces, requestRest, sourceOf } from '../parking/pause';
-import { asError, sentences, type Failure, type Result } from '../result';
+import { asError, type Failure, type Result } from '../result';
 import { fixedAt, type Concurrency } from '../runs/concurrency';
 import { failed, type Ended, type ItemState, type Step } from '../runs/itemState';
 import { Loop, type LoopEnd } from '../runs/loop';
 import { RunMemory } from '../runs/runMemory';
 import { openService } from '../service/service';
-import { few, nameRun } from '../wording';
+import { nameRun } from '../wording';
 import type { ItemWork, Operation } from './operation';
 import { pollItem, resumeWait } from './run/itemWait';
+import { stopError } from './stopError';
 
 /**
  * Works through the input items of a node and gives their outputs in the order of the input, each
@@ -80,6 +81,12 @@ function failureOfThrown(thrown: unknown): Failure {
 	return { message: cause.message, description, details: {}, cause };
 }
 
+/** Whether the first output is that of an item that is done: the error in it is a run's, and no failed attempt. */
+function isOutputAsDone(states: ItemState[]): boolean {
+	const first = states.find((state) => state.is !== 'done' || state.outputs.length > 0);
+	return first?.is === 'done';
+}
+
 /** One run of the node, from its beginning or the end of a rest until its end or the next rest. */
 class NodeRun {
 	constructor(
@@ -117,7 +124,7 @@ class NodeRun {
 		);
 		const end = await loop.run();
 		if (end.is === 'parked' || end.is === 'checkpoint') return this.rest(end, states);
-		if (end.is === 'failed') throw this.errorOf(end, states);
+		if (end.is === 'failed') throw stopError(context, memory, states.length, end);
 		if (end.is === 'cancelled') this.cancel(states);
 		return [await this.outputs(states)];
 	}
@@ -224,23 +231,7 @@ class NodeRun {
 		// With Retry On Fail, n8n takes an output that begins with `error` for a failed attempt.
 		const mayBeRetried = context.getNode().retryOnFail && 'error' in (outputs[0]?.json ?? {});
 		if (!mayBeRetried) memory.clear();
+		else if (isOutputAsDone(states)) memory.exhaust();
 		return outputs;
-	}
-
-	private errorOf({ index, failure }: LoopEnd & { is: 'failed' }, states: ItemState[]): Error {
-		const { context, memory } = this;
-		const others = memory.runs().filter(({ itemIndex }) => itemIndex !== index);
-		// A run that may exist is not among the runs that are known.
-		const inDoubt = [...states.keys()].filter(
-			(other) => other !== index && memory.isInDoubt(other),
-		);
-		const description = sentences(
-			failure.description,
-			states.length > 1 &&
-				"To go on with the other items, set 'On Error' to 'Continue' in this node's settings.",
-			others.length > 0 && "'Retry' in Executions keeps the runs of the other items.",
-			inDoubt.length > 0 && `Runs may have been started for these items too: ${few(inDoubt)}.`,
-		);
-		return toNodeError(context, { ...failure, description }, index, others);
 	}
 }

@@ -8,6 +8,9 @@ import type { Ended, Wait } from './itemState';
 
 const FORMAT = 1;
 
+/** As many attempts as n8n makes at the most with Retry On Fail. */
+const MOST_ATTEMPTS = 5;
+
 /**
  * How the node begins with its memory.
  *
@@ -83,6 +86,11 @@ export class RunMemory {
 	/** Whether items that have begun go on as they are, and are not begun anew. */
 	get goesOn(): boolean {
 		return ['goingOn', 'afterCrash', 'exhausted'].includes(this.beginning);
+	}
+
+	/** An attempt that n8n makes all the same gives what this one gives. */
+	exhaust(): void {
+		this.stored.attempts = MOST_ATTEMPTS;
 	}
 
 	/** What is known of an item; undefined when it has not begun. */
@@ -169,7 +177,7 @@ export class RunMemory {
 /** How many attempts Retry On Fail allows, the first included: as many as n8n does (docs/n8n.md, Memory). */
 function mostAttempts(context: IExecuteFunctions): number {
 	const { retryOnFail, maxTries } = context.getNode();
-	return retryOnFail ? Math.min(5, Math.max(2, maxTries || 3)) : 1;
+	return retryOnFail ? Math.min(MOST_ATTEMPTS, Math.max(2, maxTries || 3)) : 1;
 }
 
 /** A run that was waited for is waited for again; what failed is begun again where nothing is known of it. */

@@ -86,10 +86,14 @@ function say(error: unknown): string {
 	return JSON.stringify(error);
 }
 
-/** The run in the order in which a table shows it: what it brought comes first. */
+/**
+ * The run in the order in which a table shows it: what it brought comes first. An empty error says nothing,
+ * but with Retry On Fail n8n would take it for a failed attempt.
+ */
 function outputOf(run: Partial<Run>, { agentId, runId }: Subject): IDataObject {
 	const { status, output, error, ...rest } = run;
-	const all = { status, output, error, agent_id: agentId, run_id: runId, ...rest };
+	const said = error === '' ? undefined : error;
+	const all = { status, output, error: said, agent_id: agentId, run_id: runId, ...rest };
 	return Object.fromEntries(
 		Object.entries({ ...all, run_id: runId }).filter(([, value]) => value !== undefined),
 	) as IDataObject;

@@ -5,10 +5,13 @@ const UNFINISHED = ['pending', 'running'];
 
 /**
  * Whether a run has come to its end. A status that the interface document does not know is
- * unfinished for as long as `completed_at` is not set.
+ * unfinished for as long as `completed_at` is not set: absent, null, empty, or the zero date of some languages.
  */
 export function isFinished(run: Run): boolean {
 	if (FINISHED.includes(run.status)) return true;
 	if (UNFINISHED.includes(run.status)) return false;
-	return typeof run.completed_at === 'string';
+	const { completed_at: completedAt = '' } = run;
+	return (
+		typeof completedAt === 'string' && completedAt.trim() !== '' && !(Date.parse(completedAt) <= 0)
+	);
 }

@@ -70,6 +70,9 @@ export class SimulatedHost {
 
 	mode = 'trigger';
 
+	/** How often Retry On Fail has run the node. */
+	attempts = 0;
+
 	cancelling = new AbortController();
 
 	constructor(readonly simulation: Simulation) {}
@@ -88,14 +91,25 @@ export class SimulatedHost {
 		}
 	}
 
-	/** Runs the node with Retry On Fail as n8n does, which counts the attempts anew after each rest. */
+	/**
+	 * Runs the node with Retry On Fail as n8n does, which counts the attempts anew after each rest, and takes an
+	 * output that begins with an error for a failed attempt.
+	 */
 	async runWithRetries(maxTries: number): Promise<INodeExecutionData[]> {
+		let passesResponse = true;
 		for (let attempt = 1; ; attempt++) {
 			try {
-				const output = await this.runOnce();
-				if (!('actions' in output)) return output[0] ?? [];
-				await this.rest(output);
-				attempt = 0;
+				this.attempts++;
+				const output = await this.runOnce(passesResponse);
+				if ('actions' in output) {
+					await this.rest(output);
+					[attempt, passesResponse] = [0, true];
+					continue;
+				}
+				const error = output[0]?.[0]?.json.error ?? false;
+				if (error === false || attempt === maxTries) return output[0] ?? [];
+				passesResponse = false;
+				await new Promise((resolve) => setTimeout(resolve, 1_000));
 			} catch (thrown) {
 				if (attempt === maxTries) throw thrown;
 				await new Promise((resolve) => setTimeout(resolve, 1_000));
@@ -104,9 +118,9 @@ export class SimulatedHost {
 	}
 
 	/** Runs the node until its end or its next rest, whose date is then passed. */
-	async runOnce(): Promise<INodeExecutionData[][] | EngineRequest> {
-		const response =
-			this.simulation.parks === false ? undefined : { actionResponses: [], metadata: {} };
+	async runOnce(passesResponse = true): Promise<INodeExecutionData[][] | EngineRequest> {
+		const passes = passesResponse && this.simulation.parks !== false;
+		const response = passes ? { actionResponses: [], metadata: {} } : undefined;
 		const output = await new AgentInvocation().execute.call(this.functions(), response);
 		return output as INodeExecutionData[][] | EngineRequest;
 	}

@@ -6,6 +6,8 @@ import { fixedWindow, type Limiter } from './limiters.cts';
 export interface SimulatedRun {
 	durationMs: number;
 	status?: 'succeeded' | 'failed' | 'cancelled';
+	/** Fields in place of the service's own, once the run is over. */
+	shown?: object;
 }
 
 /** A response in place of the service's own. */
@@ -144,7 +146,7 @@ export class SimulatedService {
 		const runId = url.split('/').at(-1) ?? '';
 		const run = this.created[Number(runId.slice(-12))];
 		if (!run) return json(404, { error: { code: 'run_not_found', message: '', request_id: 'r' } });
-		const { durationMs, status = 'succeeded' } = this.behaviour.runOf(run.item);
+		const { durationMs, status = 'succeeded', shown } = this.behaviour.runOf(run.item);
 		const isOver = performance.now() - run.at >= durationMs;
 		return json(200, {
 			run_id: runId,
@@ -153,6 +155,7 @@ export class SimulatedService {
 			completed_at: isOver ? new Date(run.date + durationMs).toISOString() : null,
 			...(isOver && status === 'succeeded' && { output: String(run.item) }),
 			...(isOver && status === 'failed' && { error: `item ${run.item}` }),
+			...(isOver && shown),
 		});
 	}
 }
