@@ -1,0 +1,79 @@
+import type { SeenRequest } from './history.cts';
+import type { FaultKind, FaultSpec } from './world.cts';
+
+/** A response as n8n's request helper gives it. */
+export interface Answered {
+	statusCode: number;
+	headers: Record<string, string>;
+	body: string;
+}
+
+const PAGE = '<!DOCTYPE html><html><body><h1>Welcome</h1></body></html>';
+
+type Makes = (seen: SeenRequest, spec: FaultSpec) => Answered | Error;
+
+const page =
+	(status: number): Makes =>
+	() =>
+		answer(status, PAGE);
+
+/** What comes in place of an answer. */
+const ANSWERS: Record<FaultKind, Makes> = {
+	reset: () => thrown('ECONNRESET', 'read', 'read ECONNRESET'),
+	timeout: () => thrown('ECONNABORTED', undefined, 'timeout exceeded'),
+	refused: () => thrown('ECONNREFUSED', 'connect', 'connect ECONNREFUSED 192.0.2.1:443'),
+	dns: () => thrown('ENOTFOUND', 'getaddrinfo', 'getaddrinfo ENOTFOUND agents.example.com'),
+	certificate: () => thrown('CERT_HAS_EXPIRED', undefined, 'certificate has expired'),
+	serverError: ({ number }, { status }) =>
+		answer(
+			status,
+			JSON.stringify({
+				error: { code: 'internal_error', message: 'Try later.', request_id: `q${number}` },
+			}),
+		),
+	badGateway: (_, { status }) => answer(status, ''),
+	html200: page(200),
+	html404: page(404),
+	html502: page(502),
+	empty4xx: (_, { status }) => answer(status, ''),
+	foreign4xx: (_, { status }) => answer(status, JSON.stringify({ message: 'Not here' })),
+	redirect: (_, { status }) => ({
+		...answer(status, ''),
+		headers: { location: 'https://elsewhere.example.com/' },
+	}),
+	otherRun: () =>
+		answer(
+			200,
+			JSON.stringify({
+				run_id: '99999999-2222-4333-8444-555555555555',
+				status: 'succeeded',
+				output: 'of somebody else',
+				completed_at: '2026-01-01T00:00:00Z',
+			}),
+		),
+	otherShape: () => answer(200, JSON.stringify({ ok: true, items: [] })),
+	stray429: () => answer(429, ''),
+};
+
+/** What a request gets that meets a fault. */
+export function answerOf(
+	kind: FaultKind,
+	seen: SeenRequest,
+	spec: FaultSpec = { kind, on: 'any', share: 1, isDone: false, status: 500 },
+): Answered | Error {
+	const made = ANSWERS[kind](seen, spec);
+	if (!(made instanceof Error) && spec.retryAfter !== undefined) {
+		made.headers['retry-after'] = spec.retryAfter;
+	}
+	return made;
+}
+
+function answer(statusCode: number, body: string): Answered {
+	return { statusCode, headers: {}, body };
+}
+
+/** As n8n's request helper throws where no response came. */
+function thrown(code: string, syscall: string | undefined, message: string): Error {
+	const cause = Object.assign(new Error(message), { code, ...(syscall && { syscall }) });
+	return new Error('The request could not be completed', { cause });
+}

@@ -1,0 +1,52 @@
+import type { IExecuteData } from 'n8n-workflow';
+
+import { atFirst, nodeOf, workflowOf } from './engine.cts';
+import { tagOf, type Attempt } from './history.cts';
+import { contextOf } from './nodeContext.cts';
+import type { Process } from './process.cts';
+import type { ExecutionSpec } from './world.cts';
+
+/**
+ * A host that calls the node by itself: no engine takes its requests. An agent calls its tool once for each of
+ * the model's wishes, all at the same time.
+ */
+export async function callDirectly(
+	process: Process,
+	attempt: Attempt,
+	spec: ExecutionSpec,
+	runIds: (turn: number) => string[],
+): Promise<void> {
+	const { clock, history } = process.host;
+	clock.owner = process;
+	const isTool = spec.host === 'tool';
+	const node = { ...nodeOf(spec), ...(isTool && { type: 'agentInvocationTool' }) };
+	const data = isTool ? atFirst(workflowOf(spec)) : undefined;
+	const call = async (turn: number) => {
+		attempt.calls.push({ at: clock.now, turn });
+		const items = spec.items.map((_, item) => ({
+			json: { tag: tagOf(attempt.index, turn, item) },
+		}));
+		const entry = {
+			node: isTool ? { ...node, name: 'Agent' } : node,
+			data: { main: [items] },
+			source: { main: [{ previousNode: 'Trigger' }] },
+		} as IExecuteData;
+		const { mode } = spec;
+		const given = { process, attempt, spec, turn, mode, node, entry, items, data };
+		const context = contextOf({ ...given, runIndex: 0, cancel: undefined, runIds: runIds(turn) });
+		try {
+			const output = await process.code.execute.call(context);
+			if ('actions' in output) history.faults.push('an engine was asked that is not there');
+			else attempt.endings.set(turn, { at: clock.now, outputs: output });
+		} catch (thrown) {
+			attempt.endings.set(turn, { at: clock.now, error: thrown as Error });
+		}
+	};
+	await Promise.all(
+		Array.from({ length: isTool ? spec.turns : 1 }, async (_, turn) => await call(turn)),
+	);
+	if (!process.isAlive()) return await new Promise<never>(() => {});
+	const hasFailed = [...attempt.endings.values()].some(({ error }) => error);
+	attempt.endedAt = clock.now;
+	attempt.status = hasFailed ? 'error' : 'success';
+}

@@ -1,0 +1,41 @@
+import type { History } from './history.cts';
+import { Facts } from './promises/facts.cts';
+import { endedInTime, waitsEnd } from './promises/limits.cts';
+import { eachItemOnce, runDataIsWhole } from './promises/outputs.cts';
+import { fewAreRefused, leavesAlone, pollsInMeasure, takesTurns } from './promises/pace.cts';
+import { failsForAReason, temporaryFailuresPass } from './promises/reasons.cts';
+import { neverLost, startedOnce } from './promises/runs.cts';
+import { ends, parksWhereItMay, speaksPlainly, storesLittle } from './promises/words.cts';
+
+/** What the README and docs/waiting.md promise, and how it is seen to be broken in a history. */
+export const invariants: Record<string, (facts: Facts) => string[]> = {
+	'No run is started twice': startedOnce,
+	'No run is lost': neverLost,
+	'Every item is output once, in its order, with its own result': eachItemOnce,
+	'A run that has ended within its time limit is not reported as unfinished': endedInTime,
+	'Waiting ends': waitsEnd,
+	'An item fails only for a reason that is true': failsForAReason,
+	'A temporary failure does not end a wait': temporaryFailuresPass,
+	'Executions take turns': takesTurns,
+	'A rate limit pauses all requests': leavesAlone,
+	'A run is polled neither too often nor too seldom': pollsInMeasure,
+	'Few requests are refused': fewAreRefused,
+	'The node ends': ends,
+	'Little is stored': storesLittle,
+	'Messages are plain': speaksPlainly,
+	'n8n stores only waits that it can': parksWhereItMay,
+	'There is one entry of run data for each turn': runDataIsWhole,
+};
+
+/** A promise that a history breaks. */
+export interface Violation {
+	promise: string;
+	what: string;
+}
+
+export function violationsOf(history: History): Violation[] {
+	const facts = new Facts(history);
+	return Object.entries(invariants).flatMap(([promise, look]) =>
+		look(facts).map((what) => ({ promise, what })),
+	);
+}

@@ -1,0 +1,50 @@
+import './quiet.cts';
+
+import { parseArgs } from 'node:util';
+
+import { search } from './search.cts';
+import { NodeCode } from './nodeCode.cts';
+import { simulate } from './simulate.cts';
+import { traceOf } from './trace.cts';
+import { violationsOf } from './invariants.cts';
+import type { World } from './world.cts';
+
+function say(line: string): void {
+	process.stdout.write(`${line}\n`);
+}
+
+/** `--worlds` and `--seed` search; `--world` replays one. */
+async function main(): Promise<void> {
+	const { values } = parseArgs({
+		options: {
+			worlds: { type: 'string', default: '1000' },
+			seed: { type: 'string', default: '1' },
+			world: { type: 'string' },
+			'no-shrink': { type: 'boolean', default: false },
+		},
+	});
+	const code = new NodeCode();
+	if (values.world !== undefined) {
+		const history = await simulate(JSON.parse(values.world) as World, code);
+		say(traceOf(history));
+		const violations = violationsOf(history);
+		for (const { promise, what } of violations) say(`BROKEN ${promise}: ${what}`);
+		process.exitCode = violations.length > 0 ? 1 : 0;
+		return;
+	}
+	const began = performance.now();
+	const count = Number(values.worlds);
+	const found = await search(code, {
+		worlds: count,
+		seed: Number(values.seed),
+		say,
+		isShrunk: !values['no-shrink'],
+	});
+	const seconds = (performance.now() - began) / 1_000;
+	say(
+		`${count} worlds in ${seconds.toFixed(1)} s, ${(count / seconds).toFixed(0)} a second; ${found.length} kinds of violations`,
+	);
+	process.exitCode = found.length > 0 ? 1 : 0;
+}
+
+void main();

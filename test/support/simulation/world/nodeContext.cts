@@ -1,0 +1,130 @@
+import type {
+	IDataObject,
+	IExecuteData,
+	IExecuteFunctions,
+	IHttpRequestOptions,
+	INode,
+	INodeExecutionData,
+	IRunExecutionData,
+	NodeExecutionHint,
+	WorkflowExecuteMode,
+} from 'n8n-workflow';
+
+import { tagOf, type Attempt } from './history.cts';
+import type { Process } from './process.cts';
+import type { ExecutionSpec, ItemSpec } from './world.cts';
+
+/** What a call of the node is made with. */
+export interface Call {
+	process: Process;
+	attempt: Attempt;
+	spec: ExecutionSpec;
+	/** Which turn of a loop, or which call of a tool. */
+	turn: number;
+	runIndex: number;
+	mode: WorkflowExecuteMode;
+	node: INode;
+	entry: IExecuteData;
+	items: INodeExecutionData[];
+	data: IRunExecutionData | undefined;
+	cancel: AbortSignal | undefined;
+	/** The runs that 'Get a run' is to get, by item. */
+	runIds: string[];
+}
+
+/** What n8n hands to a node, as far as this one asks for it. */
+export function contextOf(call: Call): IExecuteFunctions {
+	const { process, attempt, spec, node, entry, items, data, cancel, mode } = call;
+	const { clock, service } = process.host;
+	const itemSpec = (index: number): ItemSpec => spec.items[index % spec.items.length]!;
+	const keyOf = (index: number) => (itemSpec(index).ownKey ? spec.key + 1 : spec.key);
+	const agentIdOf = (index: number) => 1 + itemSpec(index).agent + 1_000 * keyOf(index);
+	const valuesOf = (index: number): Record<string, string> => ({
+		tag: tagOf(attempt.index, call.turn, index),
+		...(itemSpec(index).isVolatile && { now: String(clock.date) }),
+	});
+	const agentOf = (index: number) =>
+		spec.agentMode === 'name'
+			? { mode: 'name', value: process.host.agentName(itemSpec(index).agent).toUpperCase() }
+			: { mode: spec.agentMode, value: String(agentIdOf(index)) };
+	const bindingsOf = (index: number): IDataObject => {
+		const values = valuesOf(index);
+		const pairs = Object.entries(values).map(([name, value]) => ({ name, value }));
+		if (spec.parametersMode === 'keypair') return { 'parameterPairs.values': pairs };
+		if (spec.parametersMode === 'json') return { parametersJson: JSON.stringify(values) };
+		return { parameters: { mappingMode: 'defineBelow', value: values, schema: [] } };
+	};
+	const parametersOf = (index: number): IDataObject => ({
+		resource: spec.operation === 'list' ? 'agent' : 'run',
+		operation: spec.operation === 'dryRun' ? 'create' : spec.operation,
+		options: spec.operation === 'list' ? {} : { ...spec.options },
+		...(spec.operation === 'list'
+			? { returnAll: true }
+			: {
+					agentId: agentOf(index),
+					specifyParameters: spec.parametersMode,
+					...bindingsOf(index),
+					dryRun: spec.operation === 'dryRun',
+					...(spec.operation !== 'dryRun' && { waitForCompletion: spec.waits }),
+				}),
+		...(spec.operation === 'get' && { runId: call.runIds[index] ?? '' }),
+	});
+	const keep = (of: 'node' | 'flow'): IDataObject => {
+		if (!data?.executionData) throw new Error('`executionData` is not initialized');
+		return (data.executionData.contextData[of === 'node' ? `node:${node.name}` : 'flow'] ??= {});
+	};
+	const context = {
+		...(data && { runExecutionData: data }),
+		getNode: () => structuredClone(node),
+		getMode: () => mode,
+		getContext: keep,
+		getExecutionId: () => (spec.host === 'bare' ? undefined : attempt.id),
+		getInputData: () => items,
+		getNodeParameter: (name: string, index: number, fallback: unknown) =>
+			parametersOf(index)[name] ?? fallback,
+		getWorkflowDataProxy: (index: number) => ({
+			$runIndex: call.runIndex,
+			$getPairedItem: (source: string) => {
+				if (!data?.resultData.runData[source]?.length) throw new Error(`No data of item ${index}`);
+			},
+		}),
+		getWorkflowSettings: () => ({
+			executionOrder: 'v1',
+			saveExecutionProgress: spec.savesProgress,
+			...(spec.workflowTimeoutS > 0 && { executionTimeout: spec.workflowTimeoutS }),
+		}),
+		getExecutionContext: () => ({ establishedAt: data?.executionData?.runtimeData?.establishedAt }),
+		getExecutionCancelSignal: () => cancel,
+		getParentNodes: () => [],
+		getChildNodes: () => [],
+		getExecuteData: () => entry,
+		getExecutionDataById: () => Promise.resolve({}),
+		putExecutionToWait: (date: Date) => {
+			if (data) data.waitTill = date;
+			return Promise.resolve();
+		},
+		continueOnFail: () => node.onError !== undefined && node.onError !== 'stopWorkflow',
+		addExecutionHints: ({ message }: NodeExecutionHint) => attempt.hints.push(message),
+		getCredentials: async (_: string, index = 0) => {
+			const { fromMs, forMs } = spec.credentialAway ?? { fromMs: Infinity, forMs: 0 };
+			await Promise.resolve();
+			if (clock.now >= fromMs && clock.now < fromMs + forMs) {
+				throw new Error('The vault cannot be reached');
+			}
+			return process.host.credential(keyOf(index));
+		},
+		helpers: {
+			async httpRequestWithAuthentication(
+				this: IExecuteFunctions,
+				type: string,
+				options: IHttpRequestOptions,
+			) {
+				const credential = await this.getCredentials(type);
+				const request = await process.code.authenticate(credential, options);
+				const { isAlive } = process;
+				return await service.request(request, { execution: attempt, isAlive, cancel });
+			},
+		},
+	};
+	return context as unknown as IExecuteFunctions;
+}

@@ -1,0 +1,32 @@
+import type { ICredentialDataDecryptedObject } from 'n8n-workflow';
+
+import type { History } from './history.cts';
+import type { LoadedPackage } from './nodeCode.cts';
+import type { WorldService } from './service.cts';
+import type { VirtualClock } from './virtualClock.cts';
+
+/** What outlives every process of n8n. */
+export interface Surroundings {
+	clock: VirtualClock;
+	service: WorldService;
+	history: History;
+	credential(key: number): ICredentialDataDecryptedObject;
+	agentName(agent: number): string;
+}
+
+/** A process of n8n, from its start until it is killed. */
+export class Process {
+	private isKilled = false;
+
+	constructor(
+		readonly host: Surroundings,
+		readonly code: LoadedPackage,
+	) {}
+
+	readonly isAlive = (): boolean => !this.isKilled;
+
+	kill(): void {
+		this.isKilled = true;
+		this.host.clock.drop(this);
+	}
+}

@@ -1,0 +1,112 @@
+import type { INodeExecutionData } from 'n8n-workflow';
+
+import type { Attempt, History, SeenRequest, SeenRun } from '../history.cts';
+import { latestAttempts, tagOf } from '../history.cts';
+import type { ExecutionSpec } from '../world.cts';
+
+/** What the node said of an item that failed. */
+export interface SaidFailure {
+	attempt: Attempt;
+	at: number;
+	tag: string;
+	turn: number;
+	item: number;
+	message: string;
+	/** All that the user can read of it. */
+	text: string;
+	details: Record<string, unknown>;
+}
+
+/** What is asked of a history again and again. */
+export class Facts {
+	readonly requestsByRun = new Map<string, SeenRequest[]>();
+
+	readonly createsByTag = new Map<string, SeenRequest[]>();
+
+	readonly runsByTag = new Map<string, SeenRun[]>();
+
+	readonly runById: Map<string, SeenRun>;
+
+	readonly latest: Attempt[];
+
+	readonly failures: SaidFailure[];
+
+	constructor(readonly history: History) {
+		for (const request of history.requests) {
+			if (request.runId) push(this.requestsByRun, request.runId, request);
+			if (request.kind === 'create' && request.tag) push(this.createsByTag, request.tag, request);
+		}
+		for (const run of history.runs) push(this.runsByTag, run.tag, run);
+		this.runById = new Map(history.runs.map((run) => [run.id, run]));
+		this.latest = latestAttempts(history);
+		this.failures = history.attempts.flatMap((attempt) => this.failuresOf(attempt));
+	}
+
+	spec({ index }: Attempt): ExecutionSpec {
+		return this.history.world.executions[index]!;
+	}
+
+	/** An execution and all that came before it by Retry. */
+	chain(attempt: Attempt): Attempt[] {
+		return attempt.retryOf ? [...this.chain(attempt.retryOf), attempt] : [attempt];
+	}
+
+	/** In ms; Infinity for none. Undefined where it is no number. */
+	timeLimitMs(spec: ExecutionSpec): number | undefined {
+		const seconds = Number(spec.options.timeout ?? 3_600);
+		if (!Number.isFinite(seconds)) return undefined;
+		return seconds === 0 ? Infinity : seconds * 1_000;
+	}
+
+	isWaiting({ operation, waits }: ExecutionSpec): boolean {
+		return (operation === 'create' || operation === 'get') && isTrue(waits);
+	}
+
+	/** The failures that came out of the node's calls, one for each failed item or thrown error. */
+	private failuresOf(attempt: Attempt): SaidFailure[] {
+		return [...attempt.endings].flatMap(([turn, { at, outputs, error }]) => {
+			if (error) {
+				const item = Number(error.context?.itemIndex ?? 0);
+				const { description = '', context = {} } = error;
+				const details = (context.details ?? {}) as Record<string, unknown>;
+				const text = `${error.message} ${description} ${JSON.stringify(context)}`;
+				const tag = tagOf(attempt.index, turn, item);
+				return [{ attempt, at, tag, turn, item, message: error.message, text, details }];
+			}
+			return (outputs ?? []).flat().flatMap((output) => {
+				const { error: message, details = {} } = output.json;
+				if (typeof message !== 'string' || output.json.run_id !== undefined) return [];
+				const item = pairOf(output) ?? 0;
+				return [
+					{
+						...{ attempt, at, turn, item, message },
+						tag: tagOf(attempt.index, turn, item),
+						text: JSON.stringify(output.json),
+						details: details as Record<string, unknown>,
+					},
+				];
+			});
+		});
+	}
+}
+
+export function isTrue(value: unknown): boolean {
+	return value === true || value === 'true';
+}
+
+/** A value as text, of any form. */
+export function textOf(value: unknown): string {
+	return typeof value === 'string' ? value : (JSON.stringify(value) ?? '');
+}
+
+/** The item that an output is paired with. */
+export function pairOf({ pairedItem }: INodeExecutionData): number | undefined {
+	if (typeof pairedItem === 'number') return pairedItem;
+	return Array.isArray(pairedItem) ? pairedItem[0]?.item : pairedItem?.item;
+}
+
+function push<K, V>(map: Map<K, V[]>, key: K, value: V): void {
+	const list = map.get(key);
+	if (list) list.push(value);
+	else map.set(key, [value]);
+}

@@ -1,0 +1,112 @@
+import type { SeenRequest, SeenRun } from '../history.cts';
+import { tagOf } from '../history.cts';
+import { pairOf, textOf, type Facts } from './facts.cts';
+
+/** For how long after its limit a last poll goes on through temporary failures, in ms. */
+const GRACE_MS = 60_000;
+
+/** By when, after its limit, a wait has its end, in ms, beside what n8n and the service hold up. */
+const END_WITHIN_MS = 600_000;
+
+const UNFINISHED = ['pending', 'running', 'queued'];
+
+/** A run that has ended within its time limit is never reported as unfinished. */
+export function endedInTime(facts: Facts): string[] {
+	return unfinishedReports(facts).flatMap(({ run, at, limitMs, resumedAt, where }) => {
+		if (run.endsAt > run.createdAt + limitMs) return [];
+		const polls = facts.requestsByRun.get(run.id) ?? [];
+		const limitAt = run.createdAt + limitMs;
+		const saidUnfinished = polls.some(
+			({ said, arrivedAt, answeredAt }) =>
+				said === 'unfinished' && arrivedAt >= limitAt && answeredAt <= at,
+		);
+		const triedMs = at - Math.max(limitAt, resumedAt);
+		if (saidUnfinished || triedMs >= GRACE_MS) return [];
+		return [
+			`${where}: ${run.id} ended at ${Math.round(run.endsAt)}, its limit was ${Math.round(limitAt)}, and at ${Math.round(at)} it was reported as unfinished`,
+		];
+	});
+}
+
+/** Waiting ends: within a bound after the limit the item has its end. */
+export function waitsEnd(facts: Facts): string[] {
+	const { history } = facts;
+	return history.runs.flatMap((run) => {
+		const { request, createdAt } = run;
+		if (!request) return [];
+		const attempt = request.execution;
+		const spec = facts.spec(attempt);
+		const limitMs = facts.timeLimitMs(spec);
+		if (!facts.isWaiting(spec) || limitMs === undefined || limitMs === Infinity) return [];
+		const isSingle = spec.maxTries === 0 && attempt.endedAt !== undefined;
+		if (!isSingle || attempt.status === 'crashed') return [];
+		const polls = (facts.requestsByRun.get(run.id) ?? []).filter(
+			(poll) => poll.execution === attempt,
+		);
+		const last = polls.at(-1)?.sentAt ?? createdAt;
+		const held = heldUpMs(facts, request);
+		const allowed = createdAt + limitMs + END_WITHIN_MS + held + 2 * spec.resumesLateMs;
+		return last > allowed
+			? [
+					`${run.id} of ${run.tag} is still polled at ${Math.round(last)}, its limit was ${Math.round(createdAt + limitMs)}`,
+				]
+			: [];
+	});
+}
+
+/** For how long the service asked to be left alone, and n8n was away. */
+export function heldUpMs(
+	{ history }: Facts,
+	{ key, sentAt }: Pick<SeenRequest, 'key' | 'sentAt'>,
+): number {
+	const refused = history.requests.filter(
+		(request) =>
+			request.key === key && request.retryAfter !== undefined && request.answeredAt >= sentAt,
+	);
+	const away = history.kills.reduce((sum, { at, backAt }) => sum + backAt - at, 0);
+	return refused.length * 3_600_000 + away;
+}
+
+interface Report {
+	run: SeenRun;
+	at: number;
+	limitMs: number;
+	resumedAt: number;
+	where: string;
+}
+
+/** Runs that the node has reported as unfinished at their time limit, where that began with the run. */
+function unfinishedReports(facts: Facts): Report[] {
+	const { history } = facts;
+	return history.attempts.flatMap((attempt) => {
+		const spec = facts.spec(attempt);
+		const limitMs = facts.timeLimitMs(spec);
+		// A retry's limit begins anew; the workflow's own timeout may come first.
+		const hasOneLimit = spec.maxTries === 0 && !attempt.retryOf && spec.workflowTimeoutS === 0;
+		if (!facts.isWaiting(spec) || spec.operation !== 'create' || !limitMs || !hasOneLimit)
+			return [];
+		const reports = [...attempt.endings].flatMap(([turn, { at, outputs, error }]) => {
+			if (error) {
+				const item = Number(error.context?.itemIndex ?? 0);
+				return /has not finished within/.test(error.message) ? [{ turn, item, at }] : [];
+			}
+			return (outputs ?? []).flat().flatMap((output) => {
+				const item = pairOf(output) ?? 0;
+				const isFailure = /has not finished within/.test(textOf(output.json.error));
+				const isOutput = UNFINISHED.includes(textOf(output.json.status));
+				return isFailure || isOutput ? [{ turn, item, at }] : [];
+			});
+		});
+		return reports.flatMap(({ turn, item, at }) => {
+			const run = facts.runsByTag.get(tagOf(attempt.index, turn, item))?.at(-1);
+			if (!run) return [];
+			const resumes = attempt.parks.map(({ resumedAt = 0 }) => resumedAt);
+			const resumedAt = Math.max(0, ...resumes.filter((resumed) => resumed <= at));
+			const polls = facts.requestsByRun.get(run.id) ?? [];
+			// What others hold up comes out later than it was known.
+			const knownAt = polls.filter(({ answeredAt }) => answeredAt <= at).at(-1)?.answeredAt ?? at;
+			const where = `execution ${attempt.id}, turn ${turn}, item ${item}`;
+			return [{ run, at: knownAt, limitMs, resumedAt, where }];
+		});
+	});
+}

@@ -1,0 +1,90 @@
+import type { INodeExecutionData } from 'n8n-workflow';
+
+import { tagOf, type Attempt } from '../history.cts';
+import { outputOf } from '../service.cts';
+import { isTrue, pairOf, textOf, type Facts } from './facts.cts';
+
+/** Every item is output exactly once, in its order, paired, with its own run's result. */
+export function eachItemOnce(facts: Facts): string[] {
+	return facts.history.attempts.flatMap((attempt) => {
+		const spec = facts.spec(attempt);
+		if (attempt.status !== 'success' || spec.operation === 'list') return [];
+		const turns = new Map(
+			attempt.runData?.map((task, turn) => [turn, task.outputs ?? []]) ??
+				[...attempt.endings].map(([turn, ending]) => [turn, ending.outputs ?? []]),
+		);
+		return [...turns].flatMap(([turn, outputs]) => {
+			const where = `execution ${attempt.id}, turn ${turn}`;
+			const pairs = outputs.map((output) => (output ?? []).map(pairOf));
+			const all = pairs.flat();
+			const isOrdered = pairs.every((output) =>
+				output.every((item, at) => at === 0 || Number(output[at - 1]) <= Number(item)),
+			);
+			const seen = new Set(all);
+			if (all.length !== spec.items.length || seen.size !== all.length) {
+				return [`${where}: ${spec.items.length} items, outputs paired with ${all.join(', ')}`];
+			}
+			if (!isOrdered) return [`${where}: not in order: ${all.join(', ')}`];
+			return outputs
+				.flatMap((output) => output ?? [])
+				.flatMap((output) =>
+					wrongOf(facts, attempt, turn, output).map((what) => `${where}: ${what}`),
+				);
+		});
+	});
+}
+
+/** What is wrong with the output of an item. */
+function wrongOf(
+	facts: Facts,
+	attempt: Attempt,
+	turn: number,
+	output: INodeExecutionData,
+): string[] {
+	const spec = facts.spec(attempt);
+	const item = pairOf(output) ?? 0;
+	const tag = tagOf(attempt.index, turn, item);
+	const { run_id: id, status, output: said, agent_id: agentId, error } = output.json;
+	if (spec.operation === 'dryRun') {
+		const isOwn = output.json.prompt === `of ${tag}` || error !== undefined;
+		return isOwn ? [] : [`item ${item} has another one's prompt: ${JSON.stringify(output.json)}`];
+	}
+	if (typeof id !== 'string')
+		return error === undefined ? [`item ${item} has neither run nor error`] : [];
+	const run = facts.runById.get(id);
+	if (run?.tag !== tag) return [`item ${item} has run ${id}, which is ${run?.tag ?? "nobody's"}`];
+	if (agentId !== run.agentId) return [`item ${item} names agent ${textOf(agentId)}`];
+	if (status === 'succeeded') {
+		const expected = outputOf(run);
+		const isJson = spec.options.outputFormat === 'json';
+		const got = isJson && typeof said !== 'string' ? JSON.stringify(said) : said;
+		if (got !== expected) return [`item ${item} says ${JSON.stringify(said)}`];
+	}
+	const isOver = ['succeeded', 'failed', 'cancelled', 'archived'].includes(textOf(status));
+	if (isOver && run.endsAt > attempt.endedAt!) return [`item ${item} has ended before its run`];
+	const mayBeUnfinished = !isTrue(spec.waits) || spec.options.onTimeout === 'output';
+	return isOver || mayBeUnfinished ? [] : [`item ${item} is output as '${textOf(status)}'`];
+}
+
+/** One entry of run data for each turn, with all of its items and where they came from. */
+export function runDataIsWhole(facts: Facts): string[] {
+	return facts.history.attempts.flatMap((attempt) => {
+		const spec = facts.spec(attempt);
+		const { runData } = attempt;
+		if (!runData || (attempt.status !== 'success' && attempt.status !== 'error')) return [];
+		const where = `execution ${attempt.id}`;
+		const wrong: string[] = [];
+		if (attempt.status === 'success' && runData.length !== spec.turns) {
+			wrong.push(`${where}: ${runData.length} entries of ${spec.turns} turns`);
+		}
+		for (const [turn, task] of runData.entries()) {
+			const [source] = task.source as Array<{ previousNode?: string; previousNodeRun?: number }>;
+			const name = `${where}, entry ${turn}`;
+			if (!task.outputs && task.error === undefined) wrong.push(`${name} is empty`);
+			if (source?.previousNode !== 'Loop' || (source.previousNodeRun ?? 0) !== turn) {
+				wrong.push(`${name} comes from ${JSON.stringify(task.source)}`);
+			}
+		}
+		return wrong;
+	});
+}

@@ -1,0 +1,168 @@
+import type { SeenRequest } from '../history.cts';
+import type { Facts } from './facts.cts';
+
+const HOUR_MS = 3_600_000;
+
+/** The longest delay between two polls of a run, and what n8n may be late beside, in ms. */
+const LONGEST_DELAY_MS = 600_000;
+const SLACK_MS = 100_000;
+
+/** What an answer asks for, in ms, an hour at most. */
+export function askedMs({ retryAfter, answeredAt }: SeenRequest): number {
+	if (retryAfter === undefined) return 0;
+	const text = retryAfter.trim();
+	if (/^\d+$/.test(text)) return Math.min(Number(text) * 1_000, HOUR_MS);
+	const date = Date.parse(text) - Date.UTC(2026, 0, 1);
+	const isDate = /^[A-Z][a-z]{2}, /.test(text) && !Number.isNaN(date);
+	return isDate ? Math.min(Math.max(date - answeredAt, 0), HOUR_MS) : 0;
+}
+
+/** Nothing is sent while a 429 asks to be left alone, but what was under way. */
+export function leavesAlone(facts: Facts): string[] {
+	const { history } = facts;
+	const wrong: string[] = [];
+	const until = new Map<number, { at: number; until: number; number: number }>();
+	const events = history.requests
+		.flatMap((request) => [
+			{ at: request.sentAt, request, isAnswer: false },
+			{ at: request.answeredAt, request, isAnswer: true },
+		])
+		.sort((one, other) => one.at - other.at || Number(one.isAnswer) - Number(other.isAnswer));
+	for (const { at, request, isAnswer } of events) {
+		const { key, number, status } = request;
+		const pause = until.get(key);
+		if (isAnswer && status === 429) {
+			const end = at + askedMs(request);
+			if (end > (pause?.until ?? 0)) until.set(key, { at, until: end, number });
+		} else if (!isAnswer && pause && at < pause.until - 1) {
+			// A process that has begun since knows nothing of it.
+			if (history.kills.some((kill) => kill.at >= pause.at && kill.at <= at)) continue;
+			wrong.push(
+				`request ${number} (${request.kind}) was sent at ${Math.round(at)}, but ${pause.number} asked at ${Math.round(pause.at)} to be left alone until ${Math.round(pause.until)}`,
+			);
+		}
+	}
+	return wrong.slice(0, 3);
+}
+
+/** Polls of one run: neither so dense that they flood the service, nor further apart than it asked. */
+export function pollsInMeasure(facts: Facts): string[] {
+	const { history } = facts;
+	const wrong: string[] = [];
+	for (const [id, all] of facts.requestsByRun) {
+		for (const [index, poll] of all.entries()) {
+			const before = all[index - 1];
+			if (!before || before.execution !== poll.execution) continue;
+			const spec = facts.spec(poll.execution);
+			if (!facts.isWaiting(spec) || before.answeredAt === Infinity) continue;
+			const gap = poll.sentAt - before.answeredAt;
+			const interval = Number(spec.options.pollInterval ?? 0) * 1_000;
+			const limitMs = facts.timeLimitMs(spec) ?? Infinity;
+			const run = facts.runById.get(id);
+			// The last poll is at the time limit itself, whenever the one before was.
+			const isLast = poll.sentAt >= (run?.createdAt ?? 0) + limitMs - 6_000;
+			const isResumed = poll.execution.calls.some(
+				({ at }) => at >= before.sentAt && at <= poll.sentAt,
+			);
+			if (
+				before.said === 'unfinished' &&
+				before.isOwn &&
+				interval > 0 &&
+				gap < 990 &&
+				!isLast &&
+				!isResumed &&
+				spec.workflowTimeoutS === 0
+			) {
+				wrong.push(
+					`${id} was polled at ${Math.round(before.sentAt)} and again at ${Math.round(poll.sentAt)}`,
+				);
+			}
+			if (before.fault && gap < 370 && !isResumed && !isLast) {
+				wrong.push(`after ${before.fault}, ${id} was polled again within ${Math.round(gap)} ms`);
+			}
+			const asked = askedMs(before);
+			if (before.status !== 429 && asked > 0 && gap < asked - 1_000 && !isLast && !isResumed) {
+				wrong.push(
+					`${id} was polled ${Math.round(gap)} ms after an answer that asked for ${asked}`,
+				);
+			}
+			const paused = history.requests.filter(
+				({ key, answeredAt, sentAt }) =>
+					key === poll.key && answeredAt >= before.sentAt && sentAt <= poll.sentAt,
+			);
+			const longest = Math.max(0, ...paused.map(askedMs));
+			const away = history.kills.reduce(
+				(sum, { at, backAt }) => sum + (at >= before.sentAt && at <= poll.sentAt ? backAt - at : 0),
+				0,
+			);
+			const refused = paused.filter(({ status }) => status === 429).length * 60_000;
+			const most =
+				Math.max(LONGEST_DELAY_MS, interval) +
+				longest +
+				refused +
+				away +
+				spec.resumesLateMs +
+				SLACK_MS;
+			if (gap > most) {
+				wrong.push(
+					`${id} was not polled for ${Math.round(gap / 1_000)} s after ${Math.round(before.answeredAt)}, ${Math.round(most / 1_000)} at most were due`,
+				);
+			}
+		}
+	}
+	return wrong.slice(0, 3);
+}
+
+/** Of many requests, few are refused. */
+export function fewAreRefused({ history }: Facts): string[] {
+	const { service } = history.world;
+	if (
+		!service.limiter ||
+		service.mostUnderWay !== undefined ||
+		service.limiter.limitAfter !== undefined ||
+		history.kills.length > 0
+	)
+		return [];
+	if (service.faults.some(({ kind }) => kind === 'stray429')) return [];
+	const refused = history.requests.filter(({ status, isOwn }) => status === 429 && isOwn).length;
+	const most = 30 + history.requests.length * 0.25;
+	return refused > most ? [`${refused} of ${history.requests.length} requests were refused`] : [];
+}
+
+/** Another execution's request gets its turn: one item's create does not wait behind all of another's. */
+export function takesTurns(facts: Facts): string[] {
+	const { history } = facts;
+	const { limiter, faults, mostUnderWay, odd } = history.world.service;
+	if (faults.length > 0 || mostUnderWay !== undefined || odd) return [];
+	const perSecond = limiter
+		? (Math.min(limiter.limit, limiter.limitAfter ?? limiter.limit) * 1_000) / limiter.windowMs
+		: 80;
+	return history.attempts.flatMap((attempt) => {
+		const spec = facts.spec(attempt);
+		if (spec.items.length > 3 || spec.operation !== 'create' || spec.agentMode === 'name')
+			return [];
+		if (spec.credentialAway || attempt.retryOf || spec.options.maxConcurrency !== undefined)
+			return [];
+		const first = history.requests.find(
+			({ kind, execution }) => kind === 'create' && execution === attempt,
+		);
+		const waited = (first?.sentAt ?? attempt.endedAt ?? attempt.beganAt) - attempt.beganAt;
+		const others = history.attempts.length + 1;
+		const windows = limiter ? 3 * Math.max(limiter.windowMs, 1_000) : 0;
+		const paused = history.requests
+			.filter(
+				({ status, key, answeredAt, execution }) =>
+					status === 429 &&
+					key === spec.key &&
+					execution !== attempt &&
+					answeredAt >= attempt.beganAt,
+			)
+			.reduce((most, request) => Math.max(most, askedMs(request)), 0);
+		const most = 30_000 + windows + paused + (6 * others * 1_000) / perSecond;
+		return waited > most
+			? [
+					`execution ${attempt.id}, of ${spec.items.length} items, waited ${Math.round(waited / 1_000)} s for its first create, ${Math.round(most / 1_000)} at most were due`,
+				]
+			: [];
+	});
+}

@@ -1,0 +1,162 @@
+import type { SeenRequest } from '../history.cts';
+import { isTrue, textOf, type Facts, type SaidFailure } from './facts.cts';
+
+/** The requests that were sent for an item, its own run's polls among them. */
+function requestsOf(facts: Facts, { tag, attempt }: SaidFailure): SeenRequest[] {
+	const polls = (facts.runsByTag.get(tag) ?? []).flatMap(
+		({ id }) => facts.requestsByRun.get(id) ?? [],
+	);
+	const shared = facts.history.requests.filter(
+		({ kind, execution, tag: other }) =>
+			(kind === 'list' || (kind === 'dryRun' && other === tag)) &&
+			execution.index === attempt.index,
+	);
+	return [...(facts.createsByTag.get(tag) ?? []), ...polls, ...shared];
+}
+
+type Claim = [
+	says: RegExp,
+	isTrueOf: (facts: Facts, failure: SaidFailure, sent: SeenRequest[]) => boolean,
+];
+
+const met =
+	(...faults: Array<string | undefined>) =>
+	(_facts: Facts, _failure: SaidFailure, sent: SeenRequest[]) =>
+		sent.some(({ fault }) => faults.includes(fault));
+
+const wasAnswered =
+	(...statuses: number[]) =>
+	(_facts: Facts, _failure: SaidFailure, sent: SeenRequest[]) =>
+		sent.some(({ status }) => statuses.includes(status ?? 0));
+
+/** Whether a create's answer does not tell that nothing was started. */
+function isUnclear({ kind, status, fault, isOwn, answeredAt, isCut }: SeenRequest): boolean {
+	if (kind !== 'create') return false;
+	if (answeredAt === Infinity || isCut) return true;
+	if (isOwn || status === 429 || status === 401) return false;
+	return !['refused', 'dns', 'certificate', 'redirect'].includes(fault ?? '');
+}
+
+const crashed = ({ history }: Facts, { attempt }: SaidFailure) =>
+	history.attempts.some(({ index, status }) => index === attempt.index && status === 'crashed');
+
+/** What messages say, and what must have happened where they say so. The first that fits counts. */
+const CLAIMS: Claim[] = [
+	[/^The execution was canceled/, (_, { attempt }) => attempt.cancelledAt !== undefined],
+	[
+		/^An earlier attempt may have started/,
+		(facts, failure, sent) =>
+			sent.some(isUnclear) || crashed(facts, failure) || hasStopped(facts, failure),
+	],
+	[/\(a run may have been started\)/, (_facts, _failure, sent) => sent.some(isUnclear)],
+	[
+		/has not finished within/,
+		(facts, { tag }) =>
+			(facts.runsByTag.get(tag) ?? []).some(({ id }) =>
+				(facts.requestsByRun.get(id) ?? []).some(
+					({ said, fault, status }) => said === 'unfinished' || fault || status === 429,
+				),
+			) || (facts.runsByTag.get(tag) ?? []).length > 0,
+	],
+	[/^The agent's run failed/, (facts, { tag }) => ended(facts, tag, 'failed')],
+	[/^The agent's run was cancelled/, (facts, { tag }) => ended(facts, tag, 'cancelled')],
+	[/^The agent's run ended as 'archived'/, (facts, { tag }) => ended(facts, tag, 'odd')],
+	[
+		/^The agent's output is not JSON/,
+		(facts, { tag }) =>
+			(facts.runsByTag.get(tag) ?? []).some(({ spec }) => !spec.isJson && spec.end === 'succeeded'),
+	],
+	[/^The service's rate limit/, wasAnsweredOnKey],
+	[
+		/could not process the request/,
+		(_facts, _failure, sent) => sent.some(({ status = 0 }) => status >= 500),
+	],
+	[
+		/^The answer did not come from/,
+		(_facts, _failure, sent) =>
+			sent.some(
+				({ fault }) =>
+					fault?.startsWith('html') ||
+					['empty4xx', 'foreign4xx', 'otherRun', 'otherShape'].includes(fault ?? ''),
+			),
+	],
+	[/^The service rejected the request/, met('foreign4xx', 'empty4xx')],
+	[/redirects to another/, met('redirect')],
+	[/^No connection to the service/, met('refused', 'dns')],
+	[/connection to the service was lost/, met('reset')],
+	[/^The service did not answer in time/, met('timeout')],
+	[/certificate is not trusted/, met('certificate')],
+	[
+		/^The run was not found/,
+		(_facts, _failure, sent) => sent.some(({ code }) => code === 'run_not_found'),
+	],
+	[/^The service does not accept the API key/, wasAnswered(401)],
+	[
+		/^(n8n could not send the request|This node's credential cannot be used)/,
+		(facts, { attempt }) => facts.spec(attempt).credentialAway !== undefined,
+	],
+	[/^'.*' must be a/, () => true],
+	[/^No published agent is named/, () => false],
+];
+
+/** An item fails only for a reason that is true. */
+export function failsForAReason(facts: Facts): string[] {
+	return facts.failures.flatMap((failure) => {
+		const { message, attempt, tag } = failure;
+		const claim = CLAIMS.find(([says]) => says.test(message));
+		const where = `execution ${attempt.id}, ${tag}: '${message}'`;
+		if (!claim) return [`${where} is no message that is known`];
+		const sent = requestsOf(facts, failure);
+		if (!claim[1](facts, failure, sent)) return [`${where} is not true`];
+		const { http_status: status, status: runStatus } = failure.details;
+		const isGiven = status === undefined || sent.some((request) => request.status === status);
+		// A rate limit holds up all that use the key.
+		const isShared = status === 429 && wasAnsweredOnKey(facts, failure);
+		return isGiven || isShared || runStatus !== undefined
+			? []
+			: [`${where}: nobody answered ${textOf(status)}`];
+	});
+}
+
+const TEMPORARY =
+	/rate limit|could not process|did not come from|connection to the service|No connection|in time|redirects|certificate|rejected the request|could not send|credential cannot/;
+
+/** A temporary failure never fails a healthy run's wait before its time limit. */
+export function temporaryFailuresPass(facts: Facts): string[] {
+	return facts.failures.flatMap((failure) => {
+		const { attempt, tag, message } = failure;
+		const spec = facts.spec(attempt);
+		const runs = facts.runsByTag.get(tag) ?? [];
+		const run = runs.at(-1);
+		const limitMs = facts.timeLimitMs(spec);
+		if (!run?.request || !limitMs || !isTrue(spec.waits) || spec.operation !== 'create') return [];
+		if (run.request.status !== 202 || !run.request.isOwn) return [];
+		if (!TEMPORARY.test(message) || /may have been started|not finished within/.test(message))
+			return [];
+		// Another run's create, of a retry, is no wait.
+		const creates = facts.createsByTag.get(tag) ?? [];
+		if (creates.at(-1) !== run.request) return [];
+		const limitAt = run.createdAt + limitMs;
+		if (spec.workflowTimeoutS > 0 || failure.at >= limitAt) return [];
+		return [
+			`execution ${attempt.id}, ${tag}: '${message}' at ${Math.round(failure.at)}, before its limit at ${Math.round(limitAt)}`,
+		];
+	});
+}
+
+function ended(facts: Facts, tag: string, how: string): boolean {
+	return (facts.runsByTag.get(tag) ?? []).some(({ spec }) => spec.end === how);
+}
+
+function wasAnsweredOnKey(facts: Facts, { attempt }: SaidFailure): boolean {
+	const { key } = facts.spec(attempt);
+	return facts.history.requests.some(
+		(request) => request.status === 429 && (request.key === key || request.key === key + 1),
+	);
+}
+
+function hasStopped({ history }: Facts, { attempt }: SaidFailure): boolean {
+	return history.attempts.some(
+		({ index, cancelledAt }) => index === attempt.index && cancelledAt !== undefined,
+	);
+}

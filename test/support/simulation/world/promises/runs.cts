@@ -1,0 +1,88 @@
+import type { SeenRequest, SeenRun } from '../history.cts';
+import { itemOf } from '../history.cts';
+import { isTrue, type Facts } from './facts.cts';
+
+/** No input item starts two runs. */
+export function startedOnce(facts: Facts): string[] {
+	const { history } = facts;
+	return [...facts.runsByTag].flatMap(([tag, runs]) =>
+		runs.slice(1).flatMap((run, before) => {
+			const { request } = run;
+			const first = runs[before]!;
+			if (!request || !first.request) return [];
+			return maySupersede(facts, first, first.request, request)
+				? []
+				: [
+						`${tag} has started ${first.id} with request ${first.request.number} and ${run.id} with request ${request.number} (${history.attempts.length} executions)`,
+					];
+		}),
+	);
+}
+
+/** Whether a second run may be started for an item that has started one. */
+function maySupersede(
+	facts: Facts,
+	first: SeenRun,
+	before: SeenRequest,
+	then: SeenRequest,
+): boolean {
+	const spec = facts.spec(then.execution);
+	if (isTrue(spec.options.retryCreateOnServerError)) return true;
+	// n8n had stored nothing of the node's work.
+	if (before.execution.lineage !== then.execution.lineage) return true;
+	const isRetried = spec.maxTries > 0 || before.execution !== then.execution;
+	const hasFailed = first.spec.end !== 'succeeded' && first.endsAt <= then.sentAt;
+	if (isRetried && hasFailed) return true;
+	// The user's own Retry, with other values.
+	const isVolatile = itemOf(facts.history.world, first.tag).isVolatile;
+	if (isVolatile && before.execution !== then.execution) return true;
+	// The service itself said that there is no such run.
+	const polls = facts.requestsByRun.get(first.id) ?? [];
+	return (
+		isRetried &&
+		polls.some(({ code, answeredAt }) => code === 'run_not_found' && answeredAt <= then.sentAt)
+	);
+}
+
+/** A run whose ID has reached the node is in the output, the error or the stored memory. */
+export function neverLost(facts: Facts): string[] {
+	const { history } = facts;
+	return facts.latest.flatMap((attempt) => {
+		const { status } = attempt;
+		const spec = facts.spec(attempt);
+		if (spec.host === 'tool' || spec.host === 'bare') if (status === 'crashed') return [];
+		const shown = textOf(facts, attempt);
+		return history.runs.flatMap((run) => {
+			const { request } = run;
+			if (!request || request.execution.index !== attempt.index) return [];
+			if (request.execution.lineage !== attempt.lineage) return [];
+			if (request.status !== 202 || !request.isOwn || request.isCut) return [];
+			if (shown.includes(run.id)) return [];
+			const later = facts.runsByTag.get(run.tag)!.some((one) => one.createdAt > run.createdAt);
+			if (later) return [];
+			// A retry begins an item anew whose run has failed.
+			const creates = facts.createsByTag.get(run.tag) ?? [];
+			if (run.spec.end !== 'succeeded' && creates.at(-1) !== request) return [];
+			// What n8n had not stored when it was killed is lost.
+			const saved = facts
+				.chain(attempt)
+				.flatMap(({ saves }) => saves)
+				.some(({ at, why }) => at > request.answeredAt && why !== 'begin');
+			const isKilled = history.kills.some(({ at }) => at >= request.answeredAt);
+			if (isKilled && !saved) return [];
+			return [`${run.id} of ${run.tag} is nowhere in execution ${attempt.id} (${status})`];
+		});
+	});
+}
+
+function textOf(facts: Facts, attempt: Parameters<Facts['spec']>[0]): string {
+	const ofChain = facts.chain(attempt).map(({ endings, error, saves, runData }) => {
+		const said = [...endings.values()].map(({ outputs, error: thrown }) =>
+			outputs
+				? JSON.stringify(outputs)
+				: `${thrown?.message} ${thrown?.description} ${JSON.stringify(thrown?.context)}`,
+		);
+		return [...said, error?.message, saves.at(-1)?.memory, JSON.stringify(runData)].join(' ');
+	});
+	return ofChain.join(' ');
+}

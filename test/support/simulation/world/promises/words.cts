@@ -1,0 +1,87 @@
+import type { Facts } from './facts.cts';
+
+const LONGEST_MESSAGE = 2_000;
+
+/** What no user is to read. */
+const NOT_FOR_USERS =
+	/\bundefined\b|\bNaN\b|\[object |TypeError|RangeError|ReferenceError|is not a function|Cannot read|Cannot convert|Invalid time value|is not iterable|has no result|defect of the package/;
+
+/** No message is longer than 2,000 characters, holds the API key, or is a program's. */
+export function speaksPlainly(facts: Facts): string[] {
+	const { history } = facts;
+	const said = history.attempts.flatMap((attempt) => [
+		...facts.failures
+			.filter((failure) => failure.attempt === attempt)
+			.flatMap(({ message, text, details }) => [message, text, JSON.stringify(details)]),
+		...attempt.hints,
+		attempt.error?.message ?? '',
+	]);
+	const wrong = said.flatMap((text) => {
+		const found = NOT_FOR_USERS.exec(text);
+		return found ? [`'${text.slice(0, 300)}' says ${found[0]}`] : [];
+	});
+	const long = facts.failures.filter(({ message }) => message.length > LONGEST_MESSAGE);
+	const all = [
+		...said,
+		...history.attempts.flatMap(({ saves }) => saves.map(({ memory }) => memory)),
+		JSON.stringify(
+			history.attempts.map(({ endings }) => [...endings.values()].map(({ outputs }) => outputs)),
+		),
+	];
+	const keys = history.apiKeys.filter((key) => all.some((text) => text.includes(key)));
+	return [
+		...new Set(wrong),
+		...long.map(({ message }) => `a message has ${message.length} characters`),
+		...keys.map(() => 'the API key is shown or stored'),
+	];
+}
+
+/** What it stores stays within its bound. */
+export function storesLittle(facts: Facts): string[] {
+	return facts.history.attempts.flatMap((attempt) => {
+		const { items, turns } = facts.spec(attempt);
+		const most = 3_000 + turns * items.length * 1_500;
+		const large = attempt.saves.find(({ memory }) => memory.length > most);
+		return large
+			? [
+					`execution ${attempt.id} stored ${large.memory.length} characters for ${items.length} items`,
+				]
+			: [];
+	});
+}
+
+/** The node ends, and asks n8n for nothing that it cannot do. */
+export function ends({ history }: Facts): string[] {
+	const open = history.attempts.filter(
+		({ status }) => status === 'running' || status === 'waiting',
+	);
+	return [
+		...(history.ended === 'stuck'
+			? [
+					`after ${history.steps} steps, at ${Math.round(history.endedAt / 1_000)} s, these go on: ${open.map(({ id, status }) => `${id} (${status})`).join(', ')}`,
+				]
+			: []),
+		...history.faults,
+	];
+}
+
+/** n8n stores no wait of less than 65 seconds, and none that is to stay in memory. */
+export function parksWhereItMay(facts: Facts): string[] {
+	return facts.history.attempts.flatMap((attempt) => {
+		const spec = facts.spec(attempt);
+		const where = `execution ${attempt.id}`;
+		const [first] = attempt.parks;
+		if (!first) return [];
+		const short = attempt.parks.find(({ at, until }) => until - at < 64_990);
+		return [
+			...(short ? [`${where} was parked for ${Math.round(short.until - short.at)} ms`] : []),
+			...(spec.options.whereToWait === 'memory'
+				? [`${where} was parked though it is to wait in memory`]
+				: []),
+			...(spec.mode === 'evaluation' && !attempt.retryOf
+				? [`${where} was parked while somebody waits for it`]
+				: []),
+			...(spec.host === 'oldHost' ? [`${where} was parked by a host that cannot`] : []),
+		];
+	});
+}

@@ -1,0 +1,52 @@
+import type { History } from './history.cts';
+import { N8n } from './n8n.cts';
+import type { NodeCode } from './nodeCode.cts';
+import { randomFrom } from './random.cts';
+import { WorldService } from './service.cts';
+import { VirtualClock } from './virtualClock.cts';
+import type { World } from './world.cts';
+
+/** More steps than any world takes in which the node ends. */
+const MOST_STEPS = 400_000;
+
+/** How long a world may go on, in ms. */
+const MOST_MS = 10 * 86_400_000;
+
+/** Lets a world happen. The same world gives the same history. */
+export async function simulate(world: World, code: NodeCode): Promise<History> {
+	const random = randomFrom(world.seed);
+	const clock = new VirtualClock(random);
+	const apiKeys = Array.from({ length: 6 }, (_, key) => `secret-key-${key}-of-an-organization`);
+	const history: History = {
+		world,
+		ended: 'ended',
+		endedAt: 0,
+		steps: 0,
+		requests: [],
+		runs: [],
+		attempts: [],
+		kills: [],
+		faults: [],
+		apiKeys,
+	};
+	const service = new WorldService(world.service, clock, random, history);
+	await clock.rule(random, async () => {
+		const host = {
+			clock,
+			service,
+			history,
+			credential: (key: number) => ({
+				baseUrl: 'https://agents.example.com/api/v1',
+				apiKey: apiKeys[key] ?? '',
+			}),
+			agentName: (agent: number) => world.service.agents[agent] ?? '',
+		};
+		const n8n = new N8n(world, host, () => code.load(world.version));
+		n8n.start();
+		const isOver = await clock.turnUntil(() => n8n.isIdle, MOST_STEPS, MOST_MS);
+		history.ended = isOver ? 'ended' : 'stuck';
+	});
+	history.endedAt = clock.now;
+	history.steps = clock.steps;
+	return history;
+}

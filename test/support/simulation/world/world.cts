@@ -1,0 +1,145 @@
+// A world: a service, an n8n and some executions, described in plain JSON. All times are in ms of the virtual
+// clock, from the world's beginning, unless the name says s.
+
+/** What a run does at the service. */
+export interface RunSpec {
+	/** null: it never ends. */
+	durationMs: number | null;
+	/** 'odd' is a status that the interface does not know. */
+	end: 'succeeded' | 'failed' | 'cancelled' | 'odd';
+	/** Whether the agent answers in JSON. */
+	isJson: boolean;
+}
+
+/** What comes in place of an answer of the service. */
+export type FaultKind =
+	| 'reset'
+	| 'timeout'
+	| 'serverError'
+	| 'badGateway'
+	| 'refused'
+	| 'dns'
+	| 'certificate'
+	| 'html200'
+	| 'html404'
+	| 'html502'
+	| 'empty4xx'
+	| 'foreign4xx'
+	| 'redirect'
+	| 'otherRun'
+	| 'otherShape'
+	| 'stray429';
+
+export type RequestKind = 'create' | 'poll' | 'list' | 'dryRun';
+
+export interface FaultSpec {
+	kind: FaultKind;
+	/** Which requests meet it. */
+	on: RequestKind | 'any';
+	/** Of them, the share that does, from 0 to 1. */
+	share: number;
+	/** Only in this time; always when absent. */
+	fromMs?: number;
+	untilMs?: number;
+	/** Whether the service has done the work all the same. */
+	isDone: boolean;
+	/** The status of those that may have several. */
+	status: number;
+	retryAfter?: string;
+}
+
+export interface LimiterSpec {
+	kind: 'fixed' | 'sliding' | 'bucket';
+	/** Requests in each window. */
+	limit: number;
+	windowMs: number;
+	/** How a refusal says when to come back. */
+	retryAfter: 'none' | 'seconds' | 'date';
+	/** From when on another limit holds. */
+	changesAtMs?: number;
+	limitAfter?: number;
+}
+
+export interface ServiceSpec {
+	/** Names of agents by organization; the ID of the first is 1. */
+	agents: string[];
+	/** The most agents that a page has, whatever is asked for. */
+	pageSize: number;
+	/** Round trips, from and to. */
+	tripMs: [number, number];
+	limiter?: LimiterSpec;
+	/** The most runs of a key that may be unfinished; a create beyond gets a 429. */
+	mostUnderWay?: number;
+	faults: FaultSpec[];
+	/** For how long a new run is not found. */
+	unknownForMs: number;
+	/** What `Retry-After` says on a share of all answers that are not refusals. */
+	odd?: { share: number; retryAfter: string };
+}
+
+export interface ItemSpec {
+	run: RunSpec;
+	/** Whether another value is given each time that n8n evaluates the item's expressions. */
+	isVolatile: boolean;
+	/** Which of the service's agents, from 0. */
+	agent: number;
+	/** Which key the item's credential has: one more than this execution's, or its own. */
+	ownKey: boolean;
+}
+
+export interface OptionsSpec {
+	timeout?: number | string;
+	pollInterval?: number | string;
+	whereToWait?: 'auto' | 'stored' | 'memory';
+	onUnsuccessfulRun?: 'error' | 'output';
+	onTimeout?: 'error' | 'output';
+	outputFormat?: 'text' | 'json';
+	maxConcurrency?: number | string;
+	retryCreateOnServerError?: boolean | string;
+}
+
+export interface RetrySpec {
+	/** After the execution has ended or n8n runs again. */
+	afterMs: number;
+	workflow: 'original' | 'saved';
+}
+
+export interface ExecutionSpec {
+	startsAtMs: number;
+	/** Which API key. */
+	key: number;
+	operation: 'create' | 'get' | 'list' | 'dryRun';
+	items: ItemSpec[];
+	/** How often the node runs, with these items each time. */
+	turns: number;
+	waits: boolean | string;
+	agentMode: 'id' | 'list' | 'name';
+	parametersMode: 'fields' | 'keypair' | 'json';
+	options: OptionsSpec;
+	onError: 'stopWorkflow' | 'continueRegularOutput' | 'continueErrorOutput';
+	/** 0 for no Retry On Fail. */
+	maxTries: number;
+	waitBetweenMs: number;
+	mode: 'trigger' | 'manual' | 'webhook' | 'evaluation';
+	/** What the host is: n8n; one that passes no response; an agent that runs the node as its tool; one without data. */
+	host: 'n8n' | 'oldHost' | 'tool' | 'bare';
+	savesProgress: boolean;
+	/** The workflow's own, in s; 0 for none. */
+	workflowTimeoutS: number;
+	/** How late n8n resumes it. */
+	resumesLateMs: number;
+	cancelAtMs?: number;
+	/** From when on its credential cannot be read, and for how long. */
+	credentialAway?: { fromMs: number; forMs: number };
+	retries: RetrySpec[];
+}
+
+export interface World {
+	seed: number;
+	service: ServiceSpec;
+	executions: ExecutionSpec[];
+	/** When n8n is killed, and for how long it is away. */
+	kills: Array<{ atMs: number; awayMs: number }>;
+	/** Of n8n-workflow. */
+	version: string;
+}

@@ -1,0 +1,107 @@
+import fc from 'fast-check';
+
+import { mostly, ms, sometimes, withoutAbsent } from './arbitraries.cts';
+import type { FaultKind, FaultSpec, LimiterSpec, ServiceSpec } from './world.cts';
+
+const retryAfter = fc.constantFrom(
+	'1',
+	'7',
+	'90',
+	'5000',
+	'0',
+	'-5',
+	'1.5',
+	' 3 ',
+	'',
+	'soon',
+	'99999999999999999999999',
+	'Fri, 31 Dec 9999 23:59:59 GMT',
+	'Thu, 01 Jan 2026 00:10:00 GMT',
+	'Thu, 01 Jan 1970 00:00:00 GMT',
+);
+
+const STATUSES: Partial<Record<FaultKind, number[]>> = {
+	serverError: [500, 503],
+	badGateway: [502, 504, 500, 599],
+	empty4xx: [403, 404, 408, 400, 413, 451],
+	foreign4xx: [403, 404, 408, 400, 409, 425],
+	redirect: [301, 302, 303, 307, 308],
+};
+
+/** Those that may come although the service has done the work. */
+const MAY_BE_DONE: FaultKind[] = [
+	'reset',
+	'timeout',
+	'serverError',
+	'badGateway',
+	'html200',
+	'html502',
+	'otherShape',
+];
+
+const fault: fc.Arbitrary<FaultSpec> = fc
+	.constantFrom<FaultKind>(
+		'reset',
+		'timeout',
+		'serverError',
+		'badGateway',
+		'refused',
+		'dns',
+		'html200',
+		'html404',
+		'html502',
+		'empty4xx',
+		'foreign4xx',
+		'redirect',
+		'otherRun',
+		'otherShape',
+		'stray429',
+		'certificate',
+	)
+	.chain((kind) =>
+		fc.record(
+			{
+				kind: fc.constant(kind),
+				on:
+					kind === 'otherRun'
+						? fc.constant('poll')
+						: fc.constantFrom('poll', 'create', 'any', 'list', 'dryRun'),
+				share: fc.constantFrom(0.1, 0.3, 0.6, 0.9, 1),
+				fromMs: fc.oneof(ms(5_000), ms(400_000)),
+				untilMs: fc.oneof(ms(20_000), ms(900_000)),
+				isDone: MAY_BE_DONE.includes(kind) ? fc.boolean() : fc.constant(false),
+				status: fc.constantFrom(...(STATUSES[kind] ?? [500])),
+				retryAfter,
+			},
+			{ requiredKeys: ['kind', 'on', 'share', 'isDone', 'status', 'untilMs'] },
+		),
+	);
+
+const limiter: fc.Arbitrary<LimiterSpec> = fc.record(
+	{
+		kind: fc.constantFrom('fixed', 'sliding', 'bucket'),
+		limit: fc.integer({ min: 1, max: 60 }),
+		windowMs: fc.constantFrom(1_000, 10_000, 60_000),
+		retryAfter: fc.constantFrom('seconds', 'none', 'date'),
+		changesAtMs: ms(60_000),
+		limitAfter: fc.integer({ min: 1, max: 60 }),
+	},
+	{ requiredKeys: ['kind', 'limit', 'windowMs', 'retryAfter'] },
+);
+
+/** Services of all kinds. */
+export const services: fc.Arbitrary<ServiceSpec> = fc
+	.record({
+		agents: fc.constantFrom<string[][]>(['North', 'South'], ['Straße', 'Ägypten']),
+		pageSize: fc.constantFrom(100, 1, 2),
+		tripMs: fc.constantFrom<[number, number]>([5, 5], [20, 80], [200, 900], [1_000, 5_000]),
+		limiter: sometimes(1, limiter),
+		mostUnderWay: sometimes(6, fc.integer({ min: 1, max: 20 })),
+		faults: fc.oneof(
+			{ weight: 1, arbitrary: fc.constant<FaultSpec[]>([]) },
+			{ weight: 2, arbitrary: fc.array(fault, { minLength: 1, maxLength: 3 }) },
+		),
+		unknownForMs: mostly(0, 4, ms(9_000)),
+		odd: sometimes(6, fc.record({ share: fc.constantFrom(0.1, 0.5, 1), retryAfter })),
+	})
+	.map(withoutAbsent);
