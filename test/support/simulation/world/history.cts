@@ -69,8 +69,8 @@ export interface Attempt {
 	/** n8n's. */
 	id: string;
 	retryOf?: Attempt;
-	/** The same for a Retry that goes on with what n8n had stored of the node's memory. */
-	lineage: object;
+	/** By turn: the same for a Retry that goes on with what n8n had stored of the node's memory. */
+	lineages: Map<number, object>;
 	beganAt: number;
 	status: 'running' | 'waiting' | 'success' | 'error' | 'canceled' | 'crashed';
 	endedAt?: number;
@@ -110,6 +110,11 @@ export interface History {
 /** Names an item of an execution. */
 export function tagOf(execution: number, turn: number, item: number): string {
 	return `e${execution}t${turn}i${item}`;
+}
+
+/** The turn of a tag. */
+export function turnOf(tag: string): number {
+	return Number(tag.split(/\D/).filter(Boolean)[1]);
 }
 
 /** The item of a tag. */

@@ -2,7 +2,7 @@ import './quiet.cts';
 
 import { parseArgs } from 'node:util';
 
-import { search } from './search.cts';
+import { search, worldOf } from './search.cts';
 import { NodeCode } from './nodeCode.cts';
 import { simulate } from './simulate.cts';
 import { traceOf } from './trace.cts';
@@ -13,20 +13,26 @@ function say(line: string): void {
 	process.stdout.write(`${line}\n`);
 }
 
-/** `--worlds` and `--seed` search; `--world` replays one. */
+/** `--worlds` and `--seed` search; `--world` replays a description, and `--replay` the world of a seed. */
 async function main(): Promise<void> {
 	const { values } = parseArgs({
 		options: {
 			worlds: { type: 'string', default: '1000' },
 			seed: { type: 'string', default: '1' },
 			world: { type: 'string' },
+			replay: { type: 'string' },
+			lines: { type: 'string', default: '200' },
 			'no-shrink': { type: 'boolean', default: false },
 		},
 	});
 	const code = new NodeCode();
-	if (values.world !== undefined) {
-		const history = await simulate(JSON.parse(values.world) as World, code);
-		say(traceOf(history));
+	if (values.world !== undefined || values.replay !== undefined) {
+		const world =
+			values.world === undefined
+				? worldOf(Number(values.replay))
+				: (JSON.parse(values.world) as World);
+		const history = await simulate(world, code);
+		say(traceOf(history, Number(values.lines)));
 		const violations = violationsOf(history);
 		for (const { promise, what } of violations) say(`BROKEN ${promise}: ${what}`);
 		process.exitCode = violations.length > 0 ? 1 : 0;

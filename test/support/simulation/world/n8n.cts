@@ -85,7 +85,7 @@ export class N8n {
 			index,
 			id: String(history.attempts.length + 1),
 			...(retryOf && { retryOf }),
-			lineage: {},
+			lineages: new Map([0, 1, 2, 3].map((turn) => [turn, {}])),
 			beganAt: clock.now,
 			status: 'running',
 			endings: new Map(),
@@ -230,7 +230,9 @@ export class N8n {
 			for (const entry of stack) entry.node = saved.getNode(entry.node.name)!;
 		}
 		const attempt = this.newAttempt(before.index, before);
-		if (memoryOf(data) !== '{}') attempt.lineage = before.lineage;
+		for (const [turn, lineage] of before.lineages) {
+			if (isKept(data, turn)) attempt.lineages.set(turn, lineage);
+		}
 		const next: Row = { attempt, data: stringify(data), retriesLeft };
 		this.rows.push(next);
 		this.note(next, 'begin', data);
@@ -310,6 +312,15 @@ export class N8n {
 	private note({ attempt }: Row, why: Save['why'], data: IRunExecutionData): void {
 		attempt.saves.push({ at: this.host.clock.now, why, memory: memoryOf(data) });
 	}
+}
+
+/** Whether n8n has stored something of what the node knows of a turn, or its outputs. */
+function isKept(data: IRunExecutionData, turn: number): boolean {
+	const memory = JSON.parse(memoryOf(data)) as {
+		agentInvocation?: { byRunIndex: Record<string, object> };
+	};
+	if (memory.agentInvocation?.byRunIndex[turn]) return true;
+	return data.resultData.runData[NODE]?.[turn]?.data !== undefined;
 }
 
 function memoryOf({ executionData }: IRunExecutionData): string {

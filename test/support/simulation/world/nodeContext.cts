@@ -85,7 +85,8 @@ export function contextOf(call: Call): IExecuteFunctions {
 		getWorkflowDataProxy: (index: number) => ({
 			$runIndex: call.runIndex,
 			$getPairedItem: (source: string) => {
-				if (!data?.resultData.runData[source]?.length) throw new Error(`No data of item ${index}`);
+				if (data && !data.resultData.runData[source]?.length)
+					throw new Error(`No data of item ${index}`);
 			},
 		}),
 		getWorkflowSettings: () => ({

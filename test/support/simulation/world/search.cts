@@ -36,6 +36,11 @@ export function kindOf({ promise, what }: Violation): string {
 		.replace(/[,:] (n, )*n$/, '')}`;
 }
 
+/** The world of a seed, which depends on nothing else. */
+export function worldOf(seed: number): World {
+	return fc.sample(anyWorld, { seed, numRuns: 1 })[0]!;
+}
+
 /** Lets worlds happen until so many have, and shrinks one for each kind of violation. */
 export async function search(code: NodeCode, asked: Search): Promise<Found[]> {
 	const {
@@ -49,18 +54,10 @@ export async function search(code: NodeCode, asked: Search): Promise<Found[]> {
 	} = asked;
 	const found: Found[] = [];
 	const known = new Set<string>();
-	let done = 0;
-	const values = fc.stream(
-		(function* () {
-			// Each from its own seed, so that none depends on how many came before.
-			for (let number = 0; number < worlds; number++) yield seed + number;
-		})(),
-	);
-	for (const own of values) {
-		const random = { seed: own, numRuns: 1 };
-		const [world] = fc.sample(anyWorld, random);
-		const news = (await violationsIn(world!, code)).filter((one) => !known.has(kindOf(one)));
-		done++;
+	for (let done = 1; done <= worlds; done++) {
+		const own = seed + done - 1;
+		const world = worldOf(own);
+		const news = (await violationsIn(world, code)).filter((one) => !known.has(kindOf(one)));
 		if (done % 500 === 0) say(`${done} worlds`);
 		for (const violation of news) {
 			const kind = kindOf(violation);
@@ -68,7 +65,7 @@ export async function search(code: NodeCode, asked: Search): Promise<Found[]> {
 			known.add(kind);
 			const smallest = isShrunk
 				? await shrink(own, code, kind, { mostShrinks, mostShrinkMs })
-				: world!;
+				: world;
 			const history = await simulate(smallest, code);
 			const shown = violationsOf(history).find((one) => kindOf(one) === kind) ?? violation;
 			found.push({ ...shown, world: smallest, after: done });
@@ -101,6 +98,6 @@ async function shrink(
 		}),
 		{ seed, numRuns: 1 },
 	);
-	const [smallest] = result.counterexample ?? fc.sample(anyWorld, { seed, numRuns: 1 });
-	return smallest as World;
+	const [smallest] = result.counterexample ?? [worldOf(seed)];
+	return smallest;
 }

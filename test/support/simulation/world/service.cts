@@ -61,9 +61,15 @@ export class WorldService {
 		const isUnsent = fault && ['refused', 'dns', 'certificate'].includes(fault.kind);
 		return await new Promise((resolve, reject) => {
 			let answer: Answered | Error | undefined;
+			const onCancel = () => {
+				if (seen.answeredAt === Infinity) seen.isCut = true;
+				answer = new Error('canceled', { cause: { code: 'ERR_CANCELED' } });
+				end();
+			};
 			const end = () => {
 				if (seen.answeredAt < Infinity || !sender.isAlive()) return;
 				seen.answeredAt = clock.now;
+				sender.cancel?.removeEventListener('abort', onCancel);
 				const isLate = answer === undefined;
 				const came = answer ?? answerOf('timeout', seen);
 				if (isLate) seen.fault ??= 'timeout';
@@ -91,11 +97,6 @@ export class WorldService {
 				});
 				clock.after(seen.timeoutMs, end);
 			}
-			const onCancel = () => {
-				if (seen.answeredAt === Infinity) seen.isCut = true;
-				answer = new Error('canceled', { cause: { code: 'ERR_CANCELED' } });
-				end();
-			};
 			if (sender.cancel?.aborted) onCancel();
 			sender.cancel?.addEventListener('abort', onCancel);
 		});
@@ -166,13 +167,17 @@ export class WorldService {
 		}
 		if (seen.kind === 'poll') return this.show(seen);
 		if (seen.kind === 'dryRun') return json(200, { prompt: `of ${seen.tag}`, parameters: {} });
-		const underWay = this.history.runs.filter(
-			({ key, endsAt }) => key === seen.key && endsAt > this.clock.now,
-		).length;
-		if (underWay >= (this.spec.mostUnderWay ?? Infinity)) return this.refuse(0);
+		if (this.isFull(seen)) return this.refuse(0);
 		seen.started = this.startRun(seen.key, agentId, seen.tag ?? '');
 		seen.started.request = seen;
 		return json(202, { run_id: seen.started.id, status: 'pending' });
+	}
+
+	private isFull({ key }: SeenRequest): boolean {
+		const { mostUnderWay } = this.spec;
+		if (mostUnderWay === undefined) return false;
+		const isUnderWay = (run: SeenRun) => run.key === key && run.endsAt > this.clock.now;
+		return this.history.runs.filter(isUnderWay).length >= mostUnderWay;
 	}
 
 	/** Each key has its own agents. */

@@ -148,7 +148,9 @@ export const worlds: fc.Arbitrary<World> = fc
 /** What has no limit of its own and a run that never ends is stopped by somebody, at some time. */
 function endingSometime(world: World): World {
 	const executions = world.executions.map((spec) => {
-		const hasEnd = spec.items.every(({ run: { durationMs } }) => durationMs !== null);
+		const { mostUnderWay = Infinity } = world.service;
+		const isNever = spec.items.some(({ run: { durationMs } }) => durationMs === null);
+		const hasEnd = !isNever && mostUnderWay === Infinity;
 		const isBounded = Number(spec.options.timeout ?? 3_600) > 0;
 		return hasEnd || isBounded ? spec : { ...spec, options: { ...spec.options, timeout: 3_600 } };
 	});

@@ -15,6 +15,8 @@ export interface SaidFailure {
 	/** All that the user can read of it. */
 	text: string;
 	details: Record<string, unknown>;
+	/** Whether it is said of this item, and not of the node. */
+	isItems: boolean;
 }
 
 /** What is asked of a history again and again. */
@@ -71,7 +73,8 @@ export class Facts {
 				const details = (context.details ?? {}) as Record<string, unknown>;
 				const text = `${error.message} ${description} ${JSON.stringify(context)}`;
 				const tag = tagOf(attempt.index, turn, item);
-				return [{ attempt, at, tag, turn, item, message: error.message, text, details }];
+				const isItems = error.context?.itemIndex !== undefined;
+				return [{ attempt, at, tag, turn, item, message: error.message, text, details, isItems }];
 			}
 			return (outputs ?? []).flat().flatMap((output) => {
 				const { error: message, details = {} } = output.json;
@@ -79,7 +82,7 @@ export class Facts {
 				const item = pairOf(output) ?? 0;
 				return [
 					{
-						...{ attempt, at, turn, item, message },
+						...{ attempt, at, turn, item, message, isItems: true },
 						tag: tagOf(attempt.index, turn, item),
 						text: JSON.stringify(output.json),
 						details: details as Record<string, unknown>,

@@ -47,7 +47,6 @@ export function leavesAlone(facts: Facts): string[] {
 
 /** Polls of one run: neither so dense that they flood the service, nor further apart than it asked. */
 export function pollsInMeasure(facts: Facts): string[] {
-	const { history } = facts;
 	const wrong: string[] = [];
 	for (const [id, all] of facts.requestsByRun) {
 		for (const [index, poll] of all.entries()) {
@@ -55,6 +54,7 @@ export function pollsInMeasure(facts: Facts): string[] {
 			if (!before || before.execution !== poll.execution) continue;
 			const spec = facts.spec(poll.execution);
 			if (!facts.isWaiting(spec) || before.answeredAt === Infinity) continue;
+			if (before.said === 'finished') continue;
 			const gap = poll.sentAt - before.answeredAt;
 			const interval = Number(spec.options.pollInterval ?? 0) * 1_000;
 			const limitMs = facts.timeLimitMs(spec) ?? Infinity;
@@ -86,23 +86,11 @@ export function pollsInMeasure(facts: Facts): string[] {
 					`${id} was polled ${Math.round(gap)} ms after an answer that asked for ${asked}`,
 				);
 			}
-			const paused = history.requests.filter(
-				({ key, answeredAt, sentAt }) =>
-					key === poll.key && answeredAt >= before.sentAt && sentAt <= poll.sentAt,
-			);
-			const longest = Math.max(0, ...paused.map(askedMs));
-			const away = history.kills.reduce(
-				(sum, { at, backAt }) => sum + (at >= before.sentAt && at <= poll.sentAt ? backAt - at : 0),
-				0,
-			);
-			const refused = paused.filter(({ status }) => status === 429).length * 60_000;
-			const most =
-				Math.max(LONGEST_DELAY_MS, interval) +
-				longest +
-				refused +
-				away +
+			const usual =
+				Math.max(LONGEST_DELAY_MS, interval, (before.answeredAt - (run?.createdAt ?? 0)) / 4) +
 				spec.resumesLateMs +
 				SLACK_MS;
+			const most = gap > usual ? usual + heldUpMs(facts, before, poll) : usual;
 			if (gap > most) {
 				wrong.push(
 					`${id} was not polled for ${Math.round(gap / 1_000)} s after ${Math.round(before.answeredAt)}, ${Math.round(most / 1_000)} at most were due`,
@@ -111,6 +99,20 @@ export function pollsInMeasure(facts: Facts): string[] {
 		}
 	}
 	return wrong.slice(0, 3);
+}
+
+/** For how long the service asked to be left alone between two polls, and n8n was away. */
+function heldUpMs({ history }: Facts, before: SeenRequest, poll: SeenRequest): number {
+	const between = history.requests.filter(
+		({ key, answeredAt, sentAt }) =>
+			key === poll.key && answeredAt >= before.sentAt && sentAt <= poll.sentAt,
+	);
+	const asked = between.reduce((sum, request) => sum + askedMs(request), 0);
+	const refused = between.filter(({ status }) => status === 429).length * 60_000;
+	const away = history.kills
+		.filter(({ at }) => at >= before.sentAt && at <= poll.sentAt)
+		.reduce((sum, { at, backAt }) => sum + backAt - at, 0);
+	return asked + refused + away;
 }
 
 /** Of many requests, few are refused. */

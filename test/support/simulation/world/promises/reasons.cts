@@ -1,4 +1,5 @@
 import type { SeenRequest } from '../history.cts';
+import type { ExecutionSpec } from '../world.cts';
 import { isTrue, textOf, type Facts, type SaidFailure } from './facts.cts';
 
 /** The requests that were sent for an item, its own run's polls among them. */
@@ -95,7 +96,7 @@ const CLAIMS: Claim[] = [
 		/^(n8n could not send the request|This node's credential cannot be used)/,
 		(facts, { attempt }) => facts.spec(attempt).credentialAway !== undefined,
 	],
-	[/^'.*' must be a/, () => true],
+	[/^'.*' must be /, (facts, { attempt }) => hasOddOptions(facts.spec(attempt))],
 	[/^No published agent is named/, () => false],
 ];
 
@@ -130,7 +131,9 @@ export function temporaryFailuresPass(facts: Facts): string[] {
 		const run = runs.at(-1);
 		const limitMs = facts.timeLimitMs(spec);
 		if (!run?.request || !limitMs || !isTrue(spec.waits) || spec.operation !== 'create') return [];
-		if (run.request.status !== 202 || !run.request.isOwn) return [];
+		if (run.request.status !== 202 || !run.request.isOwn || !failure.isItems) return [];
+		// It may have come before that run.
+		if (failure.at < run.request.answeredAt) return [];
 		if (!TEMPORARY.test(message) || /may have been started|not finished within/.test(message))
 			return [];
 		// Another run's create, of a retry, is no wait.
@@ -142,6 +145,12 @@ export function temporaryFailuresPass(facts: Facts): string[] {
 			`execution ${attempt.id}, ${tag}: '${message}' at ${Math.round(failure.at)}, before its limit at ${Math.round(limitAt)}`,
 		];
 	});
+}
+
+/** Whether an option has a value that means nothing. */
+function hasOddOptions({ options }: ExecutionSpec): boolean {
+	const interval = Number(options.pollInterval ?? 0);
+	return interval > 0 && interval < 1;
 }
 
 function ended(facts: Facts, tag: string, how: string): boolean {

@@ -1,5 +1,5 @@
 import type { SeenRequest, SeenRun } from '../history.cts';
-import { itemOf } from '../history.cts';
+import { itemOf, turnOf } from '../history.cts';
 import { isTrue, type Facts } from './facts.cts';
 
 /** No input item starts two runs. */
@@ -19,6 +19,10 @@ export function startedOnce(facts: Facts): string[] {
 	);
 }
 
+function lineageOf({ tag }: SeenRun, { execution }: SeenRequest): object | undefined {
+	return execution.lineages.get(turnOf(tag));
+}
+
 /** Whether a second run may be started for an item that has started one. */
 function maySupersede(
 	facts: Facts,
@@ -29,7 +33,7 @@ function maySupersede(
 	const spec = facts.spec(then.execution);
 	if (isTrue(spec.options.retryCreateOnServerError)) return true;
 	// n8n had stored nothing of the node's work.
-	if (before.execution.lineage !== then.execution.lineage) return true;
+	if (lineageOf(first, before) !== lineageOf(first, then)) return true;
 	const isRetried = spec.maxTries > 0 || before.execution !== then.execution;
 	const hasFailed = first.spec.end !== 'succeeded' && first.endsAt <= then.sentAt;
 	if (isRetried && hasFailed) return true;
@@ -55,7 +59,7 @@ export function neverLost(facts: Facts): string[] {
 		return history.runs.flatMap((run) => {
 			const { request } = run;
 			if (!request || request.execution.index !== attempt.index) return [];
-			if (request.execution.lineage !== attempt.lineage) return [];
+			if (lineageOf(run, request) !== attempt.lineages.get(turnOf(run.tag))) return [];
 			if (request.status !== 202 || !request.isOwn || request.isCut) return [];
 			if (shown.includes(run.id)) return [];
 			const later = facts.runsByTag.get(run.tag)!.some((one) => one.createdAt > run.createdAt);
@@ -64,10 +68,9 @@ export function neverLost(facts: Facts): string[] {
 			const creates = facts.createsByTag.get(run.tag) ?? [];
 			if (run.spec.end !== 'succeeded' && creates.at(-1) !== request) return [];
 			// What n8n had not stored when it was killed is lost.
-			const saved = facts
-				.chain(attempt)
-				.flatMap(({ saves }) => saves)
-				.some(({ at, why }) => at > request.answeredAt && why !== 'begin');
+			const saved = request.execution.saves.some(
+				({ at, why }) => at > request.answeredAt && why !== 'begin',
+			);
 			const isKilled = history.kills.some(({ at }) => at >= request.answeredAt);
 			if (isKilled && !saved) return [];
 			return [`${run.id} of ${run.tag} is nowhere in execution ${attempt.id} (${status})`];
