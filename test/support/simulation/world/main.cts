@@ -3,6 +3,7 @@ import './quiet.cts';
 import { parseArgs } from 'node:util';
 
 import { search, worldOf } from './search.cts';
+import { isKnown } from './known.cts';
 import { NodeCode } from './nodeCode.cts';
 import { simulate } from './simulate.cts';
 import { traceOf } from './trace.cts';
@@ -22,6 +23,7 @@ async function main(): Promise<void> {
 			world: { type: 'string' },
 			replay: { type: 'string' },
 			lines: { type: 'string', default: '200' },
+			'without-known': { type: 'boolean', default: false },
 			'no-shrink': { type: 'boolean', default: false },
 		},
 	});
@@ -45,6 +47,7 @@ async function main(): Promise<void> {
 		seed: Number(values.seed),
 		say,
 		isShrunk: !values['no-shrink'],
+		...(values['without-known'] && { isKnown }),
 	});
 	const seconds = (performance.now() - began) / 1_000;
 	say(

@@ -126,6 +126,8 @@ export function fewAreRefused({ history }: Facts): string[] {
 	)
 		return [];
 	if (service.faults.some(({ kind }) => kind === 'stray429')) return [];
+	// It never sends more seldom than each two seconds.
+	if ((service.limiter.limit * 1_000) / service.limiter.windowMs < 1) return [];
 	const refused = history.requests.filter(({ status, isOwn }) => status === 429 && isOwn).length;
 	const most = 30 + history.requests.length * 0.25;
 	return refused > most ? [`${refused} of ${history.requests.length} requests were refused`] : [];

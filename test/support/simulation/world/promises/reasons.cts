@@ -43,7 +43,7 @@ const crashed = ({ history }: Facts, { attempt }: SaidFailure) =>
 
 /** What messages say, and what must have happened where they say so. The first that fits counts. */
 const CLAIMS: Claim[] = [
-	[/^The execution was canceled/, (_, { attempt }) => attempt.cancelledAt !== undefined],
+	[/^The execution was cancell?ed/, (_, { attempt }) => attempt.cancelledAt !== undefined],
 	[
 		/^An earlier attempt may have started/,
 		(facts, failure, sent) =>

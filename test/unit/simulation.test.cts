@@ -1,0 +1,30 @@
+import { execFile } from 'node:child_process';
+import path from 'node:path';
+import { promisify } from 'node:util';
+
+const ROOT = path.join(__dirname, '../..');
+
+/** `npm run simulate`, in a process of its own: it replaces the clock and loads n8n's engine. */
+async function simulate(...given: string[]): Promise<string> {
+	const main = path.join(ROOT, 'test/support/simulation/world/main.cts');
+	const run = promisify(execFile)(process.execPath, ['--require', 'tsx/cjs', main, ...given], {
+		cwd: ROOT,
+		maxBuffer: 2 ** 28,
+	});
+	const { stdout } = await run.catch((thrown: { stdout: string; stderr: string }) => ({
+		stdout: `${thrown.stdout}\n${thrown.stderr}`,
+	}));
+	return stdout;
+}
+
+test('in worlds that nobody wrote, every promise is kept', async () => {
+	const said = await simulate('--worlds', '200', '--seed', '20260101', '--without-known');
+	expect(said).not.toContain('BROKEN');
+	expect(said).toContain('200 worlds');
+});
+
+test('the same seed gives the same world, to the last answer', async () => {
+	const traces = await Promise.all([1, 2].map(() => simulate('--replay', '5029')));
+	expect(traces[0]).toContain('request 0: ');
+	expect(traces[1]).toBe(traces[0]);
+});
