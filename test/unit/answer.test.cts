@@ -57,6 +57,8 @@ test('a request that Node.js refuses to send was not sent', () => {
 	expect(readThrown(new Error('n8n says', { cause }), false).kind).toBe('notSent');
 });
 
+const ENVELOPE = '{"error":{"code":"c","message":"m","request_id":"r"}}';
+
 describe('a response', () => {
 	const isAny = (body: unknown): body is unknown => body !== 'odd';
 	const read = (statusCode: number, body: unknown = '{}', headers: Record<string, unknown> = {}) =>
@@ -71,14 +73,22 @@ describe('a response', () => {
 		[200, '"odd"', 'foreign'],
 		[300, '{}', 'redirect'],
 		[399, '<html>', 'redirect'],
-		[400, '{}', 'rejected'],
+		[303, '{}', 'seeOther'],
+		[400, ENVELOPE, 'rejected'],
+		[400, '{}', 'foreign'],
 		[400, '<html>', 'foreign'],
 		[401, '<html>', 'rejected'],
-		[404, '{}', 'rejected'],
+		[404, ENVELOPE, 'rejected'],
+		[404, '', 'foreign'],
+		[404, '{"error":{"code":404,"message":"No route"}}', 'foreign'],
+		[404, '{"error":{"message":"No route"}}', 'foreign'],
 		[404, '<html>', 'foreign'],
-		[403, '{}', 'unlisted'],
+		[403, ENVELOPE, 'unlisted'],
+		[403, '{"message":"Forbidden"}', 'foreign'],
+		[408, '', 'foreign'],
 		[429, '<html>', 'rateLimited'],
-		[499, '{}', 'unlisted'],
+		[499, ENVELOPE, 'unlisted'],
+		[499, '{}', 'foreign'],
 		[500, '{}', 'serverError'],
 		[502, '<html>', 'serverError'],
 	])('with the status %d and the body %j is %s', (status, body, kind) => {
@@ -92,6 +102,14 @@ describe('a response', () => {
 		expect('body' in read(500)).toBe(false);
 	});
 
+	test("has a run's ID with all its digits", () => {
+		const body = (id: string) => read(202, `{"run_id": ${id}, "status":"x"}`).body;
+		expect(body('12345678901234567890')).toEqual({ run_id: '12345678901234567890', status: 'x' });
+		expect(body('1234567890')).toEqual({ run_id: 1234567890, status: 'x' });
+		const said = String.raw`"{\"run_id\": 12345678901234567890}"`;
+		expect(body(said)).toEqual({ run_id: '{"run_id": 12345678901234567890}', status: 'x' });
+	});
+
 	test('has what its headers and its envelope say', () => {
 		const headers = { 'x-request-id': 'h', 'retry-after': '7' };
 		expect(read(429, '<html>', headers)).toMatchObject({ requestId: 'h', retryAfter: '7' });
@@ -101,7 +119,7 @@ describe('a response', () => {
 			serviceError: { code: 'c', message: 'm', requestId: 'e' },
 		});
 		expect(read(400, '{}', { 'x-request-id': ['h'], 'retry-after': 7 })).toEqual({
-			kind: 'rejected',
+			kind: 'foreign',
 			status: 400,
 			serviceError: undefined,
 			requestId: undefined,
@@ -115,8 +133,9 @@ test.each<[unknown, unknown]>([
 		{ error: { code: 'c', message: 'm', request_id: 'r' } },
 		{ code: 'c', message: 'm', requestId: 'r' },
 	],
-	[{ error: { code: 'c' } }, { code: 'c', message: '' }],
-	[{ error: { message: 'm', code: 1, request_id: 1 } }, { code: '', message: 'm' }],
+	[{ error: { code: 'c', message: 'm', request_id: 1 } }, { code: 'c', message: 'm' }],
+	[{ error: { code: 'c' } }, undefined],
+	[{ error: { message: 'm', code: 1, request_id: 1 } }, undefined],
 	[{ error: {} }, undefined],
 	[{ error: 'text' }, undefined],
 	[{}, undefined],
@@ -196,6 +215,10 @@ test.each<[unknown, string, string]>([
 	...['X_ERR_TLS', 'X_EPROTO', 'EPROTOTYPE', 'X_ERR_SSL_PROTOCOL', 'X_ERR_INVALID'].map(
 		(code) =>
 			[Object.assign(new Error('a'), { code }), 'connectionLost', 'a'] as [unknown, string, string],
+	),
+	...['SsrfBlockedIpError', 'SsrfBlockedHostnameError'].map(
+		(name) =>
+			[Object.assign(new Error('a'), { name }), 'notSent', 'a'] as [unknown, string, string],
 	),
 	[new AggregateError([], 'a'), 'connectionLost', 'a'],
 	[new Error('a', { cause: { message: 'b', cause: 'odd' } }), 'connectionLost', 'b'],

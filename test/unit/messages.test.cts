@@ -12,6 +12,10 @@ const NOT_IN_THE_TABLE: Record<string, string> = {
 	'The execution was canceled during a request to the service': 'the same',
 	'The node ended before this request was sent': 'the item that ended the node says why it ended',
 	'n8n could not send the request': 'needs a secret store that is away',
+	'At the time limit of … s the service did not tell':
+		'takes a minute more: unit/waitForRun.test.cts',
+	'The service took no more requests for longer than the node may wait':
+		'needs a queue that outlasts five minutes: unit/sendWithRetry.test.cts',
 	"This node's credential cannot be used": 'n8n itself starts no node without its credential',
 	'Another version of this package has begun this execution, so this one starts nothing':
 		'needs a version that does not exist yet: unit/memory.test.cts',

@@ -315,7 +315,7 @@ describe('what goes on while the execution is stored', () => {
 		const away = () => Promise.reject(new Error('The secret store does not answer'));
 		for (const [backAfterMs, says] of [
 			[600 * SECOND, undefined],
-			[HOUR, 'has not finished'],
+			[HOUR, 'did not tell'],
 		] as const) {
 			const host = await parkAnd(
 				(changed) => {
@@ -485,7 +485,10 @@ describe('Retry On Fail', () => {
 		const host = hostOf(
 			{
 				...lasting(10 * SECOND),
-				trouble: ({ number }) => (number === 1 && refuses ? json(400, { error: {} }) : undefined),
+				trouble: ({ number }) =>
+					number === 1 && refuses
+						? json(400, { error: { code: 'odd', message: 'rejected', request_id: 'r' } })
+						: undefined,
 			},
 			{ count: 2, options: { maxConcurrency: 1 }, parameters: { waitForCompletion: false } },
 		);
@@ -515,7 +518,11 @@ describe('Retry On Fail', () => {
 			{
 				...lasting(SECOND),
 				trouble: ({ number }) =>
-					number === 0 ? { statusCode: 500 } : number === 1 ? json(400, { error: {} }) : undefined,
+					number === 0
+						? { statusCode: 500 }
+						: number === 1
+							? json(400, { error: { code: 'odd', message: 'rejected', request_id: 'r' } })
+							: undefined,
 			},
 			{ count: 2 },
 		);

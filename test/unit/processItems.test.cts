@@ -343,6 +343,7 @@ describe('a rest', () => {
 					},
 					where: 'auto',
 					deadline: Infinity,
+					latestAt: Infinity,
 					troubles: 0,
 					doubts: 0,
 					isEarlier: false,

@@ -14,7 +14,7 @@ function noting() {
 	const sent: string[] = [];
 	const admit = (owner: object, name: string, more = {}) =>
 		limiter
-			.admit({ owner, priority: 'poll', deadline: Infinity, sendsAtDeadline: false, ...more })
+			.admit({ owner, priority: 'poll', since: clock.now(), patienceMs: Infinity, ...more })
 			.then((verdict) => {
 				if (verdict === 'send') sent.push(name);
 				return verdict;
@@ -92,36 +92,40 @@ test('a pause is an hour at the most, whatever the service asks for', async () =
 	expect(clock.now() - began).toBe(3_600_000);
 });
 
-test('what cannot be sent before its deadline is refused as soon as that is known', async () => {
+test('what cannot be sent before its patience or its time is over is refused as soon as that is known', async () => {
 	const { limiter, admit } = noting();
 	limiter.learn({ kind: 'rateLimited', retryAfter: '100' }, clock.now());
 	const began = clock.now();
+	expect(await settle(admit({}, 'late', { patienceMs: 10_000 }))).toBe('late');
 	expect(await settle(admit({}, 'late', { deadline: began + 10_000 }))).toBe('late');
 	expect(clock.now()).toBe(began);
-	const last = { deadline: began + 10_000, sendsAtDeadline: true };
-	expect(await settle(admit({}, 'last', last))).toBe('send');
-	expect(clock.now()).toBe(began + 10_000);
+	expect(await settle(admit({}, 'last', { patienceMs: 100_001 }))).toBe('send');
+	expect(clock.now()).toBe(began + 100_000);
 });
 
-test('each is sent or refused at its own deadline', async () => {
+test('while the service carries the requests of others, patience does not pass', async () => {
 	const { limiter, admit } = noting();
+	const owner = {};
 	const began = clock.now();
-	limiter.learn({ kind: 'rateLimited', retryAfter: '100' }, began);
-	const settledAt = await settle(
-		Promise.all(
-			[9_000, 3_000, 5_000].map(async (ms) => {
-				await admit({}, '', { deadline: began + ms, sendsAtDeadline: true });
-				return clock.now() - began;
-			}),
-		),
+	const all = Array.from(
+		{ length: 200 },
+		async () => await admit(owner, '', { patienceMs: 1_000 }),
 	);
-	expect(settledAt).toEqual([9_000, 3_000, 5_000]);
+	for (let ms = 0; ms < 2_000; ms += 500) {
+		limiter.learn({ kind: 'serverError', status: 503 }, began);
+		await jest.advanceTimersByTimeAsync(500);
+	}
+	expect(new Set(await settle(Promise.all(all)))).toEqual(new Set(['send']));
+	expect(clock.now() - began).toBeGreaterThan(1_500);
 });
 
-test('what is still in the queue at its deadline is late', async () => {
+test.each([
+	['its patience', () => ({ patienceMs: 1_000 })],
+	['its time', () => ({ deadline: clock.now() + 1_000 })],
+])('what is still in the queue when %s is over is late', async (_, patienceNow) => {
 	const { admit } = noting();
-	const deadline = clock.now() + 1_000;
-	const all = Array.from({ length: 200 }, async () => await admit({}, '', { deadline }));
+	const patience = patienceNow();
+	const all = Array.from({ length: 200 }, async () => await admit({}, '', patience));
 	const verdicts = await settle(Promise.all(all));
 	expect(verdicts.filter((verdict) => verdict === 'send').length).toBeGreaterThan(70);
 	expect(new Set(verdicts)).toEqual(new Set(['send', 'late']));
@@ -148,7 +152,7 @@ test('of two executions one that has 500 requests queued does not keep the other
 test('a poll is put off for a long pause, and not for a long queue', async () => {
 	const { limiter, admit } = noting();
 	const began = clock.now();
-	const patience = { longestPauseMs: 10_000, sendsAtDeadline: true };
+	const patience = { longestPauseMs: 10_000 };
 	// At 80 a second and more, the last of them is sent after more than ten seconds.
 	const all = Array.from({ length: 6_000 }, () => admit({}, '', patience));
 	expect(new Set(await settle(Promise.all(all), Infinity))).toEqual(new Set(['send']));
@@ -168,7 +172,7 @@ test('a pause of a day fails at once what cannot wait for it, and the others go 
 	const { limiter, admit } = noting();
 	const began = clock.now();
 	limiter.learn({ kind: 'rateLimited', retryAfter: '1' }, began);
-	const brief = admit({}, 'brief', { deadline: began + 300_000 });
+	const brief = admit({}, 'brief', { patienceMs: 300_000 });
 	const patient = admit({}, 'patient');
 	limiter.learn({ kind: 'rateLimited', status: 429, retryAfter: '86400' }, began);
 	expect(await brief).toBe('late');
@@ -178,11 +182,13 @@ test('a pause of a day fails at once what cannot wait for it, and the others go 
 	expect(clock.now() - began).toBe(3_600_000);
 });
 
-test('what is late is told of the latest refusal, whatever was answered since', () => {
+test('what is late is told of the latest refusal, unless requests were carried since', () => {
 	const { limiter } = noting();
 	limiter.learn({ kind: 'rateLimited', status: 429, retryAfter: '9' }, clock.now());
-	limiter.learn({ kind: 'ok', status: 200 }, clock.now());
+	limiter.learn({ kind: 'connectionLost' }, clock.now());
 	expect(limiter.refusal).toEqual({ kind: 'rateLimited', status: 429, retryAfter: '9' });
+	limiter.learn({ kind: 'ok', status: 200 }, clock.now());
+	expect(limiter.refusal).toBeUndefined();
 });
 
 test('hundreds of requests that are aborted leave the queue to the others', async () => {

@@ -133,7 +133,7 @@ describe('a retry', () => {
 	test('keeps doubt', () => expect(retried(inDoubt)).toEqual(inDoubt));
 
 	test('waits for a run again, with its whole time limit and at once', () => {
-		const wait = { dueOn: 1, troubles: 3, doubts: 0, isEarlier: false, isLong: true };
+		const wait = { dueOn: 1, leftMs: 5, troubles: 3, doubts: 0, isEarlier: false, isLong: true };
 		const again = { ...started, run: { ...run, startedOn: 900 } };
 		expect(retried({ ...started, wait })).toEqual(again);
 		const failed = { is: 'failed', fingerprint: 'f', run, failure } as const;
@@ -234,11 +234,12 @@ test('where a wait stands is noted by the date, for a run that was started', () 
 	const memory = host().open();
 	memory.note(0, started);
 	memory.note(1, done);
-	const wait = { dueAt: 10.4, troubles: 2, doubts: 1, isEarlier: true, isLong: true } as Wait;
+	const wait = { troubles: 2, doubts: 1, isEarlier: true, isLong: true } as Wait;
 	const lastSeen = { run_id: 'run', status: 'running', output: 'not stored' };
-	for (const index of [0, 1, 2]) memory.noteWait(index, { ...wait, lastSeen }, 1_000);
+	for (const index of [0, 1, 2]) memory.noteWait(index, { ...wait, lastSeen }, 10.4, 1_000);
 	const noted = {
 		dueOn: 1_010,
+		leftMs: 10,
 		status: 'running',
 		troubles: 2,
 		doubts: 1,
@@ -248,7 +249,7 @@ test('where a wait stands is noted by the date, for a run that was started', () 
 	expect(memory.item(0)).toEqual({ ...started, wait: noted });
 	expect(memory.item(1)).toEqual(done);
 	expect(memory.item(2)).toBeUndefined();
-	memory.noteWait(0, wait, 1_000);
+	memory.noteWait(0, wait, 10.4, 1_000);
 	expect(memory.item(0)).toEqual({ ...started, wait: { ...noted, status: undefined } });
 });
 

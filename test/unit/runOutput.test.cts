@@ -1,5 +1,5 @@
 import type { Wait } from '../../nodes/AgentInvocation/runs/itemState.ts';
-import { resultOf, timeIsUp } from '../../nodes/AgentInvocation/runs/runOutput.ts';
+import { resultOf, noAnswer, timeIsUp } from '../../nodes/AgentInvocation/runs/runOutput.ts';
 import type { WaitOptions } from '../../nodes/AgentInvocation/runs/waitOptions.ts';
 import type { Run } from '../../nodes/AgentInvocation/service/types.ts';
 
@@ -136,15 +136,19 @@ describe('at the time limit', () => {
 		});
 	});
 
-	test('what the last poll met is said, without the run once more', () => {
+	test('what cannot be known is not said: what the last poll met is, without the run once more', () => {
 		const trouble = {
 			message: 'No connection (run x of agent 7)',
 			description: 'Check it.',
 			details: { http_status: 502, agent_id: 8 },
 		};
-		expect(timeIsUp({ ...wait, lastSeen: undefined }, trouble)).toMatchObject({
+		const get = "To get its result, use 'Get a run' with its ID.";
+		expect(noAnswer({ ...wait, options: { ...options, onTimeout: 'output' } }, trouble)).toEqual({
+			is: 'failed',
 			failure: {
-				description: `${lasts} ${raise} The last poll met trouble: No connection. Check it.`,
+				message:
+					"At the time limit of 60 s the service did not tell whether the agent's run has finished (run x of agent 7)",
+				description: `${get} What the last poll met: No connection. Check it.`,
 				details: { http_status: 502, agent_id: 7, run_id: 'x' },
 			},
 		});

@@ -203,7 +203,8 @@ class NodeRun {
 		const { context, memory, source } = this;
 		const epoch = clock.date() - clock.now();
 		for (const [index, state] of states.entries()) {
-			if (state.is === 'waiting') memory.noteWait(index, state.wait, epoch);
+			if (state.is !== 'waiting') continue;
+			memory.noteWait(index, state.wait, state.wait.dueAt - clock.now(), clock.date());
 		}
 		const until = end.is === 'parked' ? Math.ceil(epoch + end.until) : undefined;
 		memory.rest({ source, until });

@@ -20,7 +20,9 @@ export interface StartedRun extends KnownRun {
 
 /** Where the wait for a run stands while n8n stores the execution. */
 interface StoredWait extends Pick<Wait, 'troubles' | 'doubts' | 'isEarlier' | 'isLong'> {
+	/** When the next poll is due, in ms since the epoch, and how long that was ahead. */
 	dueOn: number;
+	leftMs: number;
 	/** The run's, as last seen; absent when the service has not shown it yet. */
 	status?: string;
 }

@@ -15,6 +15,10 @@ export interface Wait {
 	where: WaitOptions['whereToWait'];
 	/** When the time limit is reached; Infinity when there is none. */
 	deadline: number;
+	/** When the item must have its end in any case, since n8n ends the execution; Infinity when it does not. */
+	latestAt: number;
+	/** When the first poll since the time limit began that got no answer; absent before. */
+	graceFrom?: number;
 	/** What the service has answered about the run so far; absent when it was not asked yet. */
 	lastSeen?: Run;
 	/** How many polls in a row have met trouble. */

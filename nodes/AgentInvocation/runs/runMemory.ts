@@ -158,14 +158,15 @@ export class RunMemory {
 	/**
 	 * Notes where an item's wait stands, before a rest.
 	 *
-	 * @param epoch the date at which the clock would have been 0, in ms since the epoch
+	 * @param leftMs until its next poll
+	 * @param date the present one, in ms since the epoch
 	 */
-	noteWait(index: number, wait: Wait, epoch: number): void {
+	noteWait(index: number, wait: Wait, leftMs: number, date: number): void {
 		const item = this.item(index);
 		if (item?.is !== 'started') return;
-		const { dueAt, troubles, doubts, isEarlier, isLong, lastSeen } = wait;
-		const dueOn = Math.round(epoch + dueAt);
-		item.wait = { dueOn, status: lastSeen?.status, troubles, doubts, isEarlier, isLong };
+		const { troubles, doubts, isEarlier, isLong, lastSeen } = wait;
+		const times = { dueOn: Math.round(date + leftMs), leftMs: Math.round(leftMs) };
+		item.wait = { ...times, status: lastSeen?.status, troubles, doubts, isEarlier, isLong };
 	}
 
 	/** Notes a rest, which is to begin now. */

@@ -40,36 +40,55 @@ export function resultOf(run: Run, subject: Subject, options: WaitOptions): Step
 	}
 }
 
-/**
- * What becomes of a run that goes on at its time limit.
- *
- * @param trouble that the last poll met
- */
-export function timeIsUp(wait: Wait, trouble?: Failure): Step {
-	const { agentId, runId, options, startedAt, deadline, lastSeen } = wait;
-	if (options.onTimeout === 'output')
+/** What becomes of a run that goes on at its time limit. */
+export function timeIsUp(wait: Wait): Step {
+	const { agentId, runId, options, lastSeen } = wait;
+	if (options.onTimeout === 'output') {
 		return done(outputOf(lastSeen ?? { status: 'pending' }, wait));
-	const ms = Math.max(Math.round(deadline - startedAt), 0);
-	const seconds = Math.round(ms / 100) / 10;
-	const endsWithWorkflow = options.timeoutMs === 0 || ms < options.timeoutMs;
+	}
 	const failure = {
-		message: `The agent's run has not finished within ${seconds} s${nameRun(wait)}`,
+		message: `The agent's run has not finished within ${secondsOf(wait)} s${nameRun(wait)}`,
 		description: sentences(
 			"It goes on at the service. To get its result later, use 'Get a run' with its ID.",
-			endsWithWorkflow
+			endsWithWorkflow(wait)
 				? "The workflow's own timeout, in its settings, leaves no more time."
 				: "To wait longer, raise 'Time Limit (Seconds)' under 'Options'.",
-			trouble &&
-				`The last poll met trouble: ${trouble.message.replace(nameRun(wait), '')}. ${trouble.description}`,
 		),
 		details: {
-			...trouble?.details,
 			agent_id: agentId,
 			run_id: runId,
 			...(lastSeen && { status: lastSeen.status }),
 		},
 	};
 	return { is: 'failed', failure };
+}
+
+/**
+ * What becomes of a run of which nothing could be learned at its time limit, so that it may have finished.
+ *
+ * @param trouble that the last poll met
+ */
+export function noAnswer(wait: Wait, trouble: Failure): Step {
+	const failure = {
+		message: `At the time limit of ${secondsOf(wait)} s the service did not tell whether the agent's run has finished${nameRun(wait)}`,
+		description: sentences(
+			"To get its result, use 'Get a run' with its ID.",
+			`What the last poll met: ${withoutPeriod(trouble.message.replace(nameRun(wait), ''))}.`,
+			trouble.description,
+		),
+		details: { ...trouble.details, agent_id: wait.agentId, run_id: wait.runId },
+	};
+	return { is: 'failed', failure };
+}
+
+/** The time limit in s, to a tenth. */
+function secondsOf({ startedAt, deadline }: Wait): number {
+	return Math.max(Math.round((deadline - startedAt) / 100) / 10, 0);
+}
+
+/** Whether the workflow's own timeout ends the wait, and not the time limit. */
+function endsWithWorkflow({ options, startedAt, deadline }: Wait): boolean {
+	return options.timeoutMs === 0 || Math.round(deadline - startedAt) < options.timeoutMs;
 }
 
 function describeEnd({ status, error }: Run): string {

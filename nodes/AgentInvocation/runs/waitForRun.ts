@@ -2,17 +2,29 @@ import type { Clock } from '../clock';
 import type { Answer } from '../service/answer';
 import { getRun } from '../service/endpoints';
 import { explainAnswer } from '../service/explainAnswer';
-import { backoffMs, isRetried, isRetriedBriefly, retryAfterMs } from '../service/retryPolicy';
+import {
+	backoffMs,
+	isRetried,
+	isRetriedBriefly,
+	READ_PATIENCE_MS,
+	retryAfterMs,
+} from '../service/retryPolicy';
 import { isFinished } from '../service/runStatus';
 import { sendOnce } from '../service/sendWithRetry';
 import { requestTimeouts, type Service } from '../service/service';
 import { durationsOf } from './durations';
 import type { Step, Wait } from './itemState';
-import { resultOf, timeIsUp } from './runOutput';
+import { noAnswer, resultOf, timeIsUp } from './runOutput';
 import { delayAfterTrouble, delayBeforeNextPoll, SHORTEST_STORED_DELAY_MS } from './schedule';
 
 /** How long after its creation a run that the service does not know yet is polled all the same, in ms. */
 export const NOT_FOUND_GRACE_MS = 10_000;
+
+/**
+ * For how long a poll is repeated that gets no answer at the time limit, in ms. One that the service has put
+ * off is made later, within {@link READ_PATIENCE_MS}.
+ */
+const GRACE_MS = 60_000;
 
 /** The longest pause of all requests that a poll waits out, in ms; in a longer one it is put off. */
 const LONGEST_PAUSE_MS = 10_000;
@@ -33,31 +45,33 @@ export function beginWait(
 }
 
 /**
- * Polls a run once. Trouble in passing puts the next poll off, and the last one is at the time limit
- * itself. What the service does not show, and would not another time, fails the item.
+ * Polls a run once. A temporary failure puts the next poll off. Only an answer to a poll that was sent at
+ * or after the time limit can say that the run has not finished in time; what gets no answer then is
+ * repeated for {@link GRACE_MS}. What the service does not show, and would not another time, fails the item.
  */
 export async function pollRun(
 	service: Service,
 	wait: Wait,
 	{ clock, signal }: { clock: Clock; signal?: AbortSignal },
 ): Promise<Step> {
-	const { agentId, runId, deadline } = wait;
+	const { agentId, runId, deadline, latestAt } = wait;
 	const { baseUrl } = service;
 	const isShort = wait.isLong && wait.troubles === 0;
 	const request = {
 		...getRun(agentId, runId),
 		...(isShort && { timeoutMs: requestTimeouts.shortPoll }),
 	};
+	const since = clock.now();
 	const answer = await sendOnce(service, request, {
 		clock,
-		deadline,
-		sendsAtDeadline: true,
+		since: Math.max(since, deadline),
+		patienceMs: GRACE_MS,
 		longestPauseMs: LONGEST_PAUSE_MS,
+		deadline: latestAt,
 		...(signal && { signal }),
 	});
 	if (signal?.aborted || answer.kind === 'cancelled') return { is: 'stopped' };
 
-	const isTimeUp = clock.now() >= deadline;
 	const waiting = (next: Wait, delay: number): Step => ({
 		is: 'waiting',
 		wait: dueAfter(next, delay, clock),
@@ -69,20 +83,40 @@ export async function pollRun(
 			return resultOf(run, wait, wait.options);
 		}
 		const seen = { ...wait, lastSeen: run, troubles: 0, isEarlier: false };
-		if (isTimeUp) return timeIsUp(seen);
+		if ((answer.sentAt ?? 0) >= deadline) return timeIsUp(seen);
 		const asked = retryAfterMs(answer, clock.date());
 		return waiting(seen, Math.max(scheduledDelay(seen, baseUrl, clock), asked));
 	}
-	if (isNotThereYet(answer, wait, clock.now()) && !isTimeUp) {
+	if (isNotThereYet(answer, wait, clock.now()) && clock.now() < deadline) {
 		return waiting(wait, scheduledDelay(wait, baseUrl, clock));
 	}
 	const failure = explainAnswer(answer, { agentId, runId, baseUrl });
 	const purpose = wait.lastSeen === undefined ? 'firstPoll' : 'poll';
 	const doubts = wait.doubts + (isRetriedBriefly(answer, purpose) ? 1 : 0);
-	const met = { ...wait, troubles: wait.troubles + 1, doubts };
 	if (!isRetried(answer, purpose, doubts)) return { is: 'failed', failure };
-	if (isTimeUp) return timeIsUp(wait, failure);
-	return waiting(met, troubleDelay(met, answer, service, clock));
+	const met: Wait = { ...wait, troubles: wait.troubles + 1, doubts };
+	if (since >= deadline && met.graceFrom === undefined) {
+		// It is too short to be stored, and too precious for the long pauses of a long trouble.
+		Object.assign(met, { graceFrom: since, where: 'memory', troubles: 1 });
+	}
+	const now = clock.now();
+	const delay = troubleDelay(met, answer, service, clock);
+	const isOver = isGraceOver(met, answer, service, now, now + delay);
+	return isOver ? noAnswer(met, failure) : waiting(met, delay);
+}
+
+/** While others with the same API key are served, a rate limit is not the end: its turn comes as well. */
+function isGraceOver(
+	{ graceFrom, latestAt }: Wait,
+	{ kind }: Answer,
+	{ limiter }: Service,
+	now: number,
+	nextAt: number,
+): boolean {
+	if (graceFrom === undefined) return false;
+	const isLimited = kind === 'rateLimited' || kind === 'late';
+	const from = isLimited ? Math.max(graceFrom, limiter.carriedAt) : graceFrom;
+	return now >= from + GRACE_MS || nextAt > Math.min(from + READ_PATIENCE_MS, latestAt);
 }
 
 /** A wait that is stored from the start has no delay that n8n does not store. */
@@ -107,13 +141,17 @@ function troubleDelay(wait: Wait, answer: Answer, service: Service, clock: Clock
 	}
 	const date = clock.date();
 	const backoff = backoffMs(answer, wait.troubles, date, Math.random());
-	const delay = delayAfterTrouble(wait.troubles, scheduled, backoff);
+	const isGrace = wait.graceFrom !== undefined;
+	const delay = isGrace ? backoff : delayAfterTrouble(wait.troubles, scheduled, backoff);
 	return Math.max(delay, retryAfterMs(answer, date));
 }
 
+/** The last poll before the time limit is at the limit itself. */
 function dueAfter(wait: Wait, delay: number, clock: Clock): Wait {
-	const left = Math.min(delay, wait.deadline - clock.now());
-	return { ...wait, dueAt: clock.now() + left, isLong: left >= SHORTEST_STORED_DELAY_MS };
+	const now = clock.now();
+	const left =
+		wait.graceFrom === undefined ? Math.min(delay, Math.max(wait.deadline - now, 0)) : delay;
+	return { ...wait, dueAt: now + left, isLong: left >= SHORTEST_STORED_DELAY_MS };
 }
 
 /** A run that was just created may not be known yet to the part of the service that is asked. */

@@ -17,6 +17,8 @@ export interface Answer<T = unknown> {
 	retryAfter?: string;
 	/** What n8n or Node.js said when no response came. Never holds the API key. */
 	reason?: string;
+	/** When the request was sent, by the clock; absent when it was not. */
+	sentAt?: number;
 }
 
 /** A response as n8n's request helper gives it, its body still text. */
@@ -45,25 +47,29 @@ export function readResponse<T>(
 		if (json && hasShape(json.value)) return { kind: 'ok', ...facts, body: json.value };
 		return { kind: 'foreign', ...facts };
 	}
-	return { kind: kindOfStatus(status, json !== undefined), ...facts };
+	return { kind: kindOfStatus(status, serviceError !== undefined), ...facts };
 }
 
 /** The statuses below 500 that `sandbox/openapi.yaml` lists for some request, but 429. */
 const LISTED = [400, 401, 404];
 
-function kindOfStatus(status: number, isJson: boolean): AnswerKind {
+function kindOfStatus(status: number, hasEnvelope: boolean): AnswerKind {
 	if (status === 429) return 'rateLimited';
 	if (status >= 500) return 'serverError';
-	// A rejected key may come with any body; else it is the service that speaks JSON.
-	if (status === 401 || (isJson && LISTED.includes(status))) return 'rejected';
-	if (status >= 400) return isJson ? 'unlisted' : 'foreign';
-	return status >= 300 ? 'redirect' : 'foreign';
+	// A rejected key may come with any body. Without the envelope, it is a gateway that speaks.
+	if (status === 401) return 'rejected';
+	if (status >= 400 && hasEnvelope) return LISTED.includes(status) ? 'rejected' : 'unlisted';
+	if (status === 303) return 'seeOther';
+	return status >= 300 && status < 400 ? 'redirect' : 'foreign';
 }
+
+/** A run's ID that is a number with more digits than JavaScript keeps. */
+const LONG_RUN_ID = /("run_id"\s*:\s*)(\d{16,})(?=\s*[,}])/g;
 
 function parseJson(body: unknown): { value: unknown } | undefined {
 	if (typeof body !== 'string') return { value: body };
 	try {
-		return { value: body === '' ? null : JSON.parse(body) };
+		return { value: body === '' ? null : JSON.parse(body.replace(LONG_RUN_ID, '$1"$2"')) };
 	} catch {
 		return undefined;
 	}
@@ -81,6 +87,8 @@ const TIMED_OUT = ['ECONNABORTED', 'ETIMEDOUT'];
 const NOT_TRUSTED =
 	/CERT|SELF_SIGNED|UNABLE_TO_(GET|VERIFY)|^ERR_TLS|^EPROTO$|^ERR_SSL_.*(HANDSHAKE_FAILURE|PROTOCOL|VERSION|UNKNOWN_CA|UNRECOGNIZED_NAME)/;
 const NOT_SENT = /^ERR_(INVALID|UNESCAPED|BAD_OPTION)/;
+/** n8n's own refusals, which have no code: its protection against requests to internal addresses. */
+const REFUSED_BY_N8N = /^SsrfBlocked/;
 
 /**
  * Sorts what n8n's request helper threw into an {@link Answer}. The helper wraps the error of its
@@ -102,7 +110,8 @@ export function readThrown(thrown: unknown, cancelled: boolean): Answer<never> {
 		return { kind: 'notConnected', reason };
 	}
 	if (has((code) => TIMED_OUT.includes(code))) return { kind: 'timedOut', reason };
-	if (has((code) => NOT_SENT.test(code))) return { kind: 'notSent', reason };
+	const isRefused = chain.some(({ name }) => typeof name === 'string' && REFUSED_BY_N8N.test(name));
+	if (isRefused || has((code) => NOT_SENT.test(code))) return { kind: 'notSent', reason };
 	// Also without a code: n8n 1 keeps none of an answer that broke off, to a create that was carried out.
 	return { kind: 'connectionLost', reason };
 }

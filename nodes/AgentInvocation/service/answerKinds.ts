@@ -49,6 +49,14 @@ const POLLED = { poll: 'untilDeadline' } as const;
 const POLLED_FROM_THE_FIRST = { ...POLLED, firstPoll: 'untilDeadline' } as const;
 const SOON_GIVEN_UP_AT_FIRST = { ...POLLED, firstPoll: 'briefly' } as const;
 
+const REDIRECTED = {
+	retried: POLLED,
+	says: (subject: Subject) => ({
+		message: 'The address redirects to another one, which the node does not follow',
+		description: `The API key would be sent there too. Enter the final address in the credential's 'Base URL' (often it is only https in place of http). ${addressAdvice(subject)}`,
+	}),
+};
+
 /**
  * The kinds of answers, and all that follows from each.
  *
@@ -61,9 +69,9 @@ const SOON_GIVEN_UP_AT_FIRST = { ...POLLED, firstPoll: 'briefly' } as const;
 const KINDS = {
 	/** A 2xx with the shape that was asked for, in `body`. Explained only where it should not have come. */
 	ok: { mayHaveStarted: true, retried: {}, says: foreign },
-	/** A status below 500 in JSON that the interface lists, or a 401. */
+	/** A status below 500 that the interface lists, in the service's own error envelope; or a 401. */
 	rejected: { mayHaveStarted: false, retried: {}, says: REFUSED },
-	/** Any other 4xx in JSON. Nobody has promised that it starts nothing. */
+	/** Any other 4xx in the service's own error envelope. Nobody has promised that it starts nothing. */
 	unlisted: { mayHaveStarted: true, retried: {}, says: REFUSED },
 	/** 429. */
 	rateLimited: {
@@ -76,8 +84,15 @@ const KINDS = {
 		},
 		says: RATE_LIMITED,
 	},
-	/** Not sent, since its turn would have come after its deadline: a rate limit holds up all requests. */
-	late: { mayHaveStarted: false, retried: POLLED_FROM_THE_FIRST, says: RATE_LIMITED },
+	/** Not sent: for as long as its patience lasts, the service carried nothing for this API key. */
+	late: {
+		mayHaveStarted: false,
+		retried: POLLED_FROM_THE_FIRST,
+		says: {
+			message: 'The service took no more requests for longer than the node may wait',
+			description: TRY_AGAIN,
+		},
+	},
 	/** 5xx, with or without an envelope. */
 	serverError: {
 		mayHaveStarted: true,
@@ -92,19 +107,14 @@ const KINDS = {
 		},
 	},
 	/**
-	 * What the service itself never says: a proxy's page where JSON belongs, or a 2xx of another shape
-	 * than the endpoint's.
+	 * What the service itself never says: a 4xx without its error envelope, or a 2xx of another shape
+	 * than the endpoint's. It comes from something in between.
 	 */
 	foreign: { mayHaveStarted: true, retried: SOON_GIVEN_UP_AT_FIRST, says: foreign },
 	/** A 3xx. Redirects are not followed, since the API key would go along. */
-	redirect: {
-		mayHaveStarted: false,
-		retried: POLLED,
-		says: (subject: Subject) => ({
-			message: 'The address redirects to another one, which the node does not follow',
-			description: `The API key would be sent there too. Enter the final address in the credential's 'Base URL' (often it is only https in place of http). ${addressAdvice(subject)}`,
-		}),
-	},
+	redirect: { mayHaveStarted: false, ...REDIRECTED },
+	/** A 303: the request was carried out, and its result is elsewhere (RFC 9110, section 15.4.4). */
+	seeOther: { mayHaveStarted: true, ...REDIRECTED },
 	/** No connection was made, so the service has seen nothing. */
 	notConnected: {
 		mayHaveStarted: false,
@@ -151,7 +161,7 @@ const KINDS = {
 		retried: SOON_GIVEN_UP_AT_FIRST,
 		says: {
 			message: 'n8n could not send the request',
-			description: "Check this node's credential.",
+			description: "Check this node's credential, and whether n8n may reach its address.",
 		},
 	},
 	/** The credential is gone, or belongs to another address than the one that the node began with. */

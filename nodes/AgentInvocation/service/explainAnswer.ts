@@ -102,7 +102,8 @@ export function explainAnswer(answer: Answer, subject: Subject): Failure {
 }
 
 function explain({ kind, status, serviceError }: Answer, subject: Subject): Explanation {
-	const { says } = answerKinds[kind];
+	// What was not sent because of a refusal was refused with it.
+	const { says } = answerKinds[kind === 'late' && status === 429 ? 'rateLimited' : kind];
 	const explanation = typeof says === 'function' ? says(subject) : says;
 	const { code = '', message = '' } = serviceError ?? {};
 	const byCode = Object.hasOwn(explanationsByCode, code) ? explanationsByCode[code] : undefined;

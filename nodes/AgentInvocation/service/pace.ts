@@ -28,9 +28,6 @@ const SOON_MS = 2_000;
 /** So many that come soon, one after the other, show that a limit that has held before has fallen. */
 const SOON_IN_A_ROW = 3;
 
-/** The longest pause, in ms: what is asked for by mistake must not keep all executions of a key for days. */
-const LONGEST_PAUSE_MS = 3_600_000;
-
 /** Where a pause was too short, one request is sent, and others once it is carried or after this time, in ms. */
 const PROBE_MS = 1_000;
 
@@ -129,8 +126,7 @@ export class Pace {
 			this.pausedAt = now;
 			this.refusalsInARow++;
 		}
-		const asked = backoffMs(answer, this.refusalsInARow, dateMs, Math.random());
-		const pause = Math.min(asked, LONGEST_PAUSE_MS);
+		const pause = backoffMs(answer, this.refusalsInARow, dateMs, Math.random());
 		this.pausedUntil = Math.max(this.pausedUntil, now + pause);
 	}
 

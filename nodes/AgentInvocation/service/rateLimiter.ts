@@ -8,16 +8,18 @@ export interface Admission {
 	owner: object;
 	/** Of the same owner, creates go first, so that runs start early; each third turn is a late poll's. */
 	priority: 'create' | 'poll';
-	/** By the clock. */
-	deadline: number;
-	/** Whether it is sent then, come what may, or is too late. */
-	sendsAtDeadline: boolean;
+	/** Since when its patience passes, by the clock. */
+	since: number;
+	/** For how long it waits while the service carries nothing at all, in ms. */
+	patienceMs: number;
 	/** A pause that goes on for longer makes it late, in ms; Infinity when absent. */
 	longestPauseMs?: number;
+	/** When it is late in any case, by the clock; never when absent. */
+	deadline?: number;
 	signal?: AbortSignal;
 }
 
-/** `late`: the deadline has come, or the service asks for a longer pause than the request can wait. */
+/** `late`: its patience or its time is over, or will be before the pause ends that the service asks for. */
 type Verdict = 'send' | 'late' | 'aborted';
 
 interface Waiter extends Admission {
@@ -50,15 +52,18 @@ export class RateLimiter {
 
 	private isServing = false;
 
-	/** No waiter's deadline is earlier. */
+	/** No waiter gives up earlier. */
 	private soonest = Infinity;
 
 	private sleepsUntil = -Infinity;
 
 	private waking = new AbortController();
 
-	/** The latest refusal, for whoever cannot be sent because of it. */
-	refusal: Answer<never> = { kind: 'rateLimited', status: 429 };
+	/** The latest refusal, if nothing was carried since; for whoever cannot be sent because of it. */
+	refusal: Answer<never> | undefined;
+
+	/** When the service last carried a request, by the clock. */
+	carriedAt = -Infinity;
 
 	constructor(private readonly clock: Clock) {}
 
@@ -69,7 +74,7 @@ export class RateLimiter {
 
 	/** Resolves when the request may be sent, or will not be. */
 	async admit(admission: Admission): Promise<Verdict> {
-		const { owner, priority, signal, deadline } = admission;
+		const { owner, priority, signal } = admission;
 		if (signal?.aborted) return 'aborted';
 		return await new Promise((resolve) => {
 			const onAbort = () => waiter.settle('aborted');
@@ -84,8 +89,9 @@ export class RateLimiter {
 			const queue = this.queues.get(owner) ?? { create: new Set(), poll: new Set(), turns: 0 };
 			queue[priority].add(waiter);
 			this.queues.set(owner, queue);
-			this.soonest = Math.min(this.soonest, deadline);
-			if (deadline < this.sleepsUntil) this.waking.abort();
+			const givesUpAt = this.givesUpAt(waiter);
+			this.soonest = Math.min(this.soonest, givesUpAt);
+			if (givesUpAt < this.sleepsUntil) this.waking.abort();
 			this.settleAlone(waiter);
 			void this.serve();
 		});
@@ -98,7 +104,12 @@ export class RateLimiter {
 	 */
 	learn(answer: Answer, sentAt: number): void {
 		const { pausedUntil } = this.pace;
-		if (answer.kind === 'rateLimited') this.refusal = { ...answer, body: undefined };
+		if (answer.kind === 'rateLimited') {
+			this.refusal = { ...answer, body: undefined };
+		} else if (answer.status !== undefined) {
+			this.refusal = undefined;
+			this.carriedAt = this.clock.now();
+		}
 		this.pace.learn(answer, sentAt, this.clock.now(), this.clock.date());
 		if (this.pace.opensAt < this.sleepsUntil) this.waking.abort();
 		if (this.pace.pausedUntil === pausedUntil) return;
@@ -158,20 +169,25 @@ export class RateLimiter {
 
 	private settleOverdue(): void {
 		for (const waiter of this.waiters()) this.settleAlone(waiter);
-		this.soonest = this.waiters().reduce((first, one) => Math.min(first, one.deadline), Infinity);
+		this.soonest = this.waiters().reduce(
+			(first, one) => Math.min(first, this.givesUpAt(one)),
+			Infinity,
+		);
 	}
 
-	/** Settles a waiter whose turn does not matter: its deadline has come, or comes before a pause ends. */
-	private settleAlone({
-		deadline,
-		sendsAtDeadline,
-		longestPauseMs = Infinity,
-		settle,
-	}: Waiter): void {
+	/** While others with the same API key are served, its turn comes as well. */
+	private givesUpAt({ since, patienceMs, deadline = Infinity }: Admission): number {
+		return Math.min(Math.max(since, this.carriedAt) + patienceMs, deadline);
+	}
+
+	/** Settles a waiter whose turn would come too late. */
+	private settleAlone(waiter: Waiter): void {
+		const { longestPauseMs = Infinity, settle } = waiter;
 		const now = this.clock.now();
 		const { pausedUntil } = this.pace;
-		if (deadline <= now) settle(sendsAtDeadline ? 'send' : 'late');
-		else if (pausedUntil - now > longestPauseMs) settle('late');
-		else if (!sendsAtDeadline && deadline < pausedUntil) settle('late');
+		const givesUpAt = this.givesUpAt(waiter);
+		if (givesUpAt <= now || givesUpAt < pausedUntil || pausedUntil - now > longestPauseMs) {
+			settle('late');
+		}
 	}
 }

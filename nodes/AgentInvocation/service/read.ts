@@ -9,7 +9,7 @@ import type { Service } from './service';
 
 /** How patient a reader is, whom no wait's time limit bounds. */
 export interface ReadPatience extends Partial<Pick<Patience, 'clock' | 'signal'>> {
-	/** For how long a request may be repeated; {@link READ_PATIENCE_MS} when absent. */
+	/** In ms; {@link READ_PATIENCE_MS} when absent. */
 	patienceMs?: number;
 }
 
@@ -20,8 +20,8 @@ export async function read<T>(
 	subject: Omit<Subject, 'baseUrl'>,
 	{ clock = systemClock, patienceMs = READ_PATIENCE_MS, signal }: ReadPatience,
 ): Promise<Result<T>> {
-	const deadline = clock.now() + patienceMs;
-	const answer = await sendWithRetry(service, request, 'read', { clock, deadline, signal });
+	const patience = { clock, since: clock.now(), patienceMs, signal };
+	const answer = await sendWithRetry(service, request, 'read', patience);
 	return answer.kind === 'ok' && answer.body !== undefined
 		? succeed(answer.body)
 		: failWith(answer, { ...subject, baseUrl: service.baseUrl });

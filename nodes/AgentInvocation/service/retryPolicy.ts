@@ -10,6 +10,9 @@ export const EDITOR_PATIENCE_MS = 10_000;
 /** How many times a request is sent in all where patience is brief. */
 const BRIEF_ATTEMPTS = 5;
 
+/** The most that `Retry-After` may ask for, in ms: what is asked for by mistake must not hold anything for days. */
+const LONGEST_RETRY_AFTER_MS = 3_600_000;
+
 /** The first and the longest pause between attempts, in ms. */
 export const backoffRange = { first: 500, longest: 60_000 };
 
@@ -49,13 +52,14 @@ export function backoffMs(
 }
 
 /**
- * For how long an answer asks to be left alone: `Retry-After` in seconds or as a date (RFC 9110, section
+ * For how long an answer asks clients to back off: `Retry-After` in seconds or as a date (RFC 9110, section
  * 10.2.3).
  *
- * @returns ms; 0 when it asks for nothing
+ * @returns ms, {@link LONGEST_RETRY_AFTER_MS} at most; 0 when it asks for nothing
  */
 export function retryAfterMs({ retryAfter }: Answer, dateMs: number): number {
 	if (retryAfter === undefined) return 0;
-	if (/^\d+$/.test(retryAfter.trim())) return Number(retryAfter) * 1_000;
-	return Math.max(0, Date.parse(retryAfter) - dateMs) || 0;
+	const isSeconds = /^\d+$/.test(retryAfter.trim());
+	const asked = isSeconds ? Number(retryAfter) * 1_000 : Date.parse(retryAfter) - dateMs;
+	return Math.min(Math.max(asked, 0), LONGEST_RETRY_AFTER_MS) || 0;
 }

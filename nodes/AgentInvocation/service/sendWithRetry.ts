@@ -8,12 +8,14 @@ import type { Service } from './service';
 /** For how long, and by which clock, a request may be sent. */
 export interface Patience {
 	clock: Clock;
-	/** By `clock.now()`; Infinity for no limit. */
-	deadline: number;
-	/** Whether a request that still waits for its turn at the deadline is sent then, come what may. */
-	sendsAtDeadline?: boolean;
+	/** Since when it passes, by the clock. */
+	since: number;
+	/** In ms, for which the service takes no request of the API key at all; Infinity for no limit. */
+	patienceMs: number;
 	/** The longest pause that the rate limiter may make of it, in ms; any when absent. */
 	longestPauseMs?: number;
+	/** When it ends in any case, by the clock; never when absent. */
+	deadline?: number;
 	/** Ends the patience: nothing more is sent, and the answer to a request that reads is not waited for. */
 	signal?: AbortSignal;
 }
@@ -24,7 +26,7 @@ export interface Patience {
  * The answer to a create that is under way is waited for whatever the signal says: it holds the ID of
  * a run. (When the execution itself is cancelled, n8n's request helper ends the request.)
  *
- * @returns the answer; `aborted` when the signal came first, `late` when its turn would come too late
+ * @returns the answer; `aborted` when the signal came first, `late` when the patience ended first
  */
 export async function sendOnce<T>(
 	service: Service,
@@ -36,7 +38,6 @@ export async function sendOnce<T>(
 	const verdict = await limiter.admit({
 		owner: service.owner,
 		priority: startsRun ? 'create' : 'poll',
-		sendsAtDeadline: false,
 		...patience,
 		...(signal && { signal }),
 	});
@@ -47,12 +48,11 @@ export async function sendOnce<T>(
 	const answer = await orAborted(service.send(request), startsRun ? undefined : signal);
 	if (answer === undefined) return { kind: 'aborted' };
 	limiter.learn(answer, sentAt);
-	return answer;
+	return { ...answer, sentAt };
 }
 
 /**
- * Sends a request again for as long as its purpose allows (`answerKinds.ts`). It ends as soon as the next
- * attempt would come after the deadline.
+ * Sends a request again for as long as its purpose (`answerKinds.ts`) and the patience allow.
  *
  * @returns the last answer; its kind is `aborted` when the signal came first
  */
@@ -62,7 +62,7 @@ export async function sendWithRetry<T>(
 	purpose: Purpose,
 	patience: Patience,
 ): Promise<Answer<T>> {
-	const { clock, deadline, signal } = patience;
+	const { clock, since, patienceMs, signal } = patience;
 	let last: Answer<T> | undefined;
 	let briefly = 0;
 	for (;;) {
@@ -73,12 +73,9 @@ export async function sendWithRetry<T>(
 		if (isRetriedBriefly(answer, purpose)) briefly++;
 		if (!isRetried(answer, purpose, briefly)) return answer;
 		// A rate limit holds up every request, so the limiter waits it out.
-		if (answer.kind === 'rateLimited') {
-			if (service.limiter.pausedUntil > deadline) return answer;
-			continue;
-		}
+		if (answer.kind === 'rateLimited') continue;
 		const pause = backoffMs(answer, briefly, clock.date(), Math.random());
-		if (pause > deadline - clock.now()) return answer;
+		if (clock.now() + pause > since + patienceMs) return answer;
 		await clock.sleep(pause, signal);
 	}
 }

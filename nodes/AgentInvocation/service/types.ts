@@ -77,10 +77,11 @@ export function isRunId(text: string): boolean {
 export function readServiceError(body: unknown): ServiceError | undefined {
 	if (!isJsonObject(body) || !isJsonObject(body.error)) return undefined;
 	const { code, message, request_id: requestId } = body.error;
-	if (typeof code !== 'string' && typeof message !== 'string') return undefined;
+	// Gateways have errors of a similar form, with a number for a code.
+	if (typeof code !== 'string' || typeof message !== 'string') return undefined;
 	return {
-		code: typeof code === 'string' ? code : '',
-		message: typeof message === 'string' ? message : '',
+		code,
+		message,
 		requestId: typeof requestId === 'string' ? requestId : undefined,
 	};
 }

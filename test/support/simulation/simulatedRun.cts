@@ -67,6 +67,7 @@ export async function waitForRun(
 		lastSeen: { run_id: RUN_ID, status: 'pending' },
 		startedAt: clock.now(),
 		deadline: clock.now() + (timeoutMs || Infinity),
+		latestAt: Infinity,
 		where: 'memory' as const,
 		options: {
 			timeoutMs,

@@ -109,7 +109,8 @@ async function begin(work: ItemWork): Promise<Step> {
 		'Retry Create on Server Error',
 	);
 	if (!retries.ok) return failed(retries);
-	const patienceMs = waits.value ? options.value.timeoutMs || Infinity : READ_PATIENCE_MS;
+	const timeoutMs = waits.value ? options.value.timeoutMs || Infinity : 0;
+	const patienceMs = Math.max(timeoutMs, READ_PATIENCE_MS);
 	const started = await startRun(work, agent.value, bindings.value, retries.value, patienceMs);
 	if (started.is !== 'started') return started;
 	const { run, lastSeen, isEarlier } = started;

@@ -2,7 +2,7 @@ import { systemClock as clock } from '../../clock';
 import type { Parking } from '../../parking/parking';
 import type { ItemMemory, KnownRun } from '../../runs/itemMemory';
 import { failed, type Step, type Wait } from '../../runs/itemState';
-import { delayBeforeNextPoll, SHORTEST_STORED_DELAY_MS } from '../../runs/schedule';
+import { SHORTEST_STORED_DELAY_MS } from '../../runs/schedule';
 import { beginWait, pollRun } from '../../runs/waitForRun';
 import { readWaitOptions, type WaitOptions } from '../../runs/waitOptions';
 import { isFinished } from '../../service/runStatus';
@@ -11,6 +11,9 @@ import type { ItemWork, Operation } from '../operation';
 
 /** How long a wait goes on in memory at the least before it is stored, with the automatic interval, in ms. */
 const STAYS_IN_MEMORY_MS = 5 * SHORTEST_STORED_DELAY_MS;
+
+/** How much of the time that a wait ends before the workflow's own timeout its last poll may take, in ms. */
+const GRACE_BEFORE_END_MS = 20_000;
 
 /**
  * Begins to wait for an item's run. One that may have finished already is due at once.
@@ -58,13 +61,17 @@ export function resumeWait(
 	const options = readWaitOptions(context, itemIndex);
 	if (!options.ok) return failed(options);
 	const date = clock.date();
-	const unseen = { dueOn: date, troubles: 0, doubts: 0, isEarlier: false, isLong: false };
-	const { dueOn, status, ...stored } = { ...unseen, ...wait };
+	const unseen = {
+		dueOn: date,
+		leftMs: 0,
+		troubles: 0,
+		doubts: 0,
+		isEarlier: false,
+		isLong: false,
+	};
+	const { dueOn, leftMs, status, ...stored } = { ...unseen, ...wait };
 	const waitedMs = Math.max(date - run.startedOn, 0);
-	const { pollIntervalMs } = options.value;
-	const leastMs = SHORTEST_STORED_DELAY_MS;
-	const delay = delayBeforeNextPoll({ waitedMs, pollIntervalMs, leastMs });
-	const left = Math.min(Math.max(dueOn - date, 0), delay);
+	const left = Math.min(Math.max(dueOn - date, 0), leftMs);
 	return {
 		is: 'waiting',
 		wait: {
@@ -92,6 +99,7 @@ function waitOf(
 		where: whereOf(options, parking),
 		startedAt,
 		deadline: Math.min(startedAt + (options.timeoutMs || Infinity), endsAt),
+		latestAt: endsAt + GRACE_BEFORE_END_MS,
 	};
 }
 

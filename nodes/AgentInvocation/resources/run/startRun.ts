@@ -31,7 +31,7 @@ interface Started {
  * The name of an agent is looked up for a new run alone: by now it may be another agent's, or nobody's.
  *
  * @param retryOnServerError whether a create may be sent again after a 5xx
- * @param patienceMs for how long it may be sent again
+ * @param patienceMs for how long the service may take no requests of the API key at all
  */
 export async function startRun(
 	work: ItemWork,
@@ -55,11 +55,11 @@ export async function startRun(
 
 	// In doubt from now on, until the answer says otherwise.
 	const fingerprint = [...new Set([byId, asGiven])].join(' ');
-	const deadline = clock.now() + patienceMs;
 	memory.note(itemIndex, { is: 'inDoubt', fingerprint });
 	const purpose = retryOnServerError ? 'createRetryingServerErrors' : 'create';
 	const request = createRun(agentId, bindings);
-	const answer = await sendWithRetry(service, request, purpose, { clock, deadline, signal });
+	const patience = { clock, since: clock.now(), patienceMs, signal };
+	const answer = await sendWithRetry(service, request, purpose, patience);
 	if (answer.kind === 'ok' && answer.body) {
 		const runId = String(answer.body.run_id);
 		const run = { baseUrl: service.baseUrl, agentId, runId, startedOn: clock.date() };
