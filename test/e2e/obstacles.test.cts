@@ -4,6 +4,7 @@ import {
 	agentNode,
 	createForRow,
 	n8nNode,
+	type NodeFile,
 	rowsWorkflow,
 	webhookWorkflow,
 } from '../support/workflows.cts';
@@ -16,30 +17,71 @@ jest.setTimeout(400_000);
 const node = agentNode('Run', { ...createForRow, options: { pollInterval: 65 } });
 const row = (text: string) => ({ agent: 3, values: { seconds: 30, text } });
 
-/** A workflow that others call. */
-const called = (id: string): WorkflowFile => ({
+/** A workflow of nodes one after the other. */
+const chain = (id: string, nodes: NodeFile[]): WorkflowFile => ({
 	id,
 	name: id,
-	nodes: [
-		n8nNode('Start', 'executeWorkflowTrigger', 1.1, { parameters: { inputSource: 'passthrough' } }),
-		{ ...node, position: [220, 0] },
-	],
-	connections: { Start: { main: [[{ node: 'Run', type: 'main', index: 0 }]] } },
+	nodes: nodes.map((one, index) => ({ ...one, position: [220 * index, 0] })),
+	connections: Object.fromEntries(
+		nodes
+			.slice(1)
+			.map(({ name }, index) => [
+				nodes[index]!.name,
+				{ main: [[{ node: name, type: 'main', index: 0 }]] },
+			]),
+	),
 	settings: { executionOrder: 'v1', callerPolicy: 'any' },
 });
 
+const start = n8nNode('Start', 'executeWorkflowTrigger', 1.1, {
+	parameters: { inputSource: 'passthrough' },
+});
+
+/** A workflow that others call. */
+const called = (id: string) => chain(id, [start, node]);
+
+const call = (workflowId: string, parameters: object) =>
+	n8nNode('Call', 'executeWorkflow', 1.2, {
+		parameters: { workflowId: { __rl: true, mode: 'id', value: workflowId }, ...parameters },
+	});
+
 /** A workflow that calls another one. */
-const calling = (id: string, workflowId: string, parameters: object) =>
+const calling = (id: string, workflowId: string, parameters: object, responseMode?: string) =>
 	webhookWorkflow(
 		id,
-		[
-			n8nNode('Call', 'executeWorkflow', 1.2, {
-				parameters: { workflowId: { __rl: true, mode: 'id', value: workflowId }, ...parameters },
-			}),
-			n8nNode('Good', 'noOp'),
-		],
+		[call(workflowId, parameters), n8nNode('Good', 'noOp')],
 		{ Rows: [['Call']], Call: [['Good']] },
+		responseMode,
 	);
+
+/** Makes two rows of each. */
+const doubles = n8nNode('Double', 'code', 2, {
+	parameters: {
+		jsCode: `
+return $input.all().flatMap(({ json: { row } }) => ['a', 'b'].map((letter) => ({
+	json: { row: { ...row, values: { ...row.values, text: row.values.text + letter } } },
+})));`,
+	},
+});
+
+/** A schedule and a webhook that is answered with the result lead to the node. */
+const twoTriggers = (): WorkflowFile => {
+	const rows = [row('scheduled')];
+	return webhookWorkflow(
+		'scheduled',
+		[
+			n8nNode('Schedule', 'scheduleTrigger', 1.2, {
+				parameters: { rule: { interval: [{ field: 'seconds', secondsInterval: 10 }] } },
+			}),
+			n8nNode('Scheduled', 'code', 2, {
+				parameters: { jsCode: `return [{ json: { body: { rows: ${JSON.stringify(rows)} } } }];` },
+			}),
+			node,
+		],
+		{ Schedule: [['Scheduled']], Scheduled: [['Rows']], Rows: [['Run']] },
+		'lastNode',
+	);
+};
 
 const withSettings = (workflow: WorkflowFile, settings: object) => ({
 	...workflow,
@@ -60,6 +102,12 @@ beforeAll(async () => {
 		calling('callsForEach', 'calledForEach', { mode: 'each' }),
 		calling('callsOnce', 'calledOnce', { mode: 'once' }),
 		calling('callsAndLeaves', 'calledAndLeft', { options: { waitForSubWorkflow: false } }),
+		called('calledAndAnswers'),
+		calling('callsAndAnswers', 'calledAndAnswers', { mode: 'once' }, 'lastNode'),
+		called('calledBelow'),
+		chain('between', [start, doubles, call('calledBelow', { mode: 'once' })]),
+		calling('callsInTwoLevels', 'between', { mode: 'each' }),
+		twoTriggers(),
 		webhookWorkflow('answers', [node], { Rows: [['Run']] }, 'lastNode'),
 		webhookWorkflow(
 			'responds',
@@ -71,14 +119,29 @@ beforeAll(async () => {
 		withSettings(rowsWorkflow('shortOfTime', node), { executionTimeout: 120 }),
 	]);
 	const { n8n } = host;
+	// It is started once.
+	await until(async () => (await n8n.executions('scheduled')).length > 0);
+	await n8n.rest('POST', '/workflows/scheduled/deactivate', {});
 	const rows = (id: string) =>
 		(id === 'callsAndLeaves' ? [0] : [0, 1]).map((n) => row(`${id} ${n}`));
-	for (const id of ['callsForEach', 'callsOnce', 'callsAndLeaves', 'oldOrder', 'shortOfTime']) {
+	for (const id of [
+		'callsForEach',
+		'callsOnce',
+		'callsAndLeaves',
+		'callsInTwoLevels',
+		'oldOrder',
+		'shortOfTime',
+	]) {
 		ids[id] = await host.begin(id, rows(id));
 	}
-	const answered = ['answers', 'responds'].map(async (id) => {
-		answers[id] = await n8n.callWebhook(id, { rows: [row(id)] });
-	});
+	const answer = async (id: string, texts: string[]) => {
+		answers[id] = await n8n.callWebhook(id, { rows: texts.map(row) });
+	};
+	const answered = [
+		...['answers', 'responds'].map(async (id) => await answer(id, [id])),
+		answer('callsAndAnswers', ['callsAndAnswers 0', 'callsAndAnswers 1']),
+	];
+	await untilStored('scheduled');
 	await untilStored('calledOnce');
 	await untilStored('calledAndLeft');
 	await Promise.all(answered);
@@ -117,6 +180,24 @@ test('a workflow that is called once for each item stays in memory, and its call
 	expect(await hintsOf('calledForEach')).toContain('called this one once for each item');
 });
 
+test('a webhook whose workflow calls this one for several items has the result', async () => {
+	expect(answers.callsAndAnswers).toMatchObject({ output: 'callsAndAnswers 0' });
+	expect(await hintsOf('calledAndAnswers')).toContain('somebody may wait');
+});
+
+test('a workflow called for several items, by one that is called once for each, stays in memory', async () => {
+	const texts = [0, 1].flatMap((n) => ['a', 'b'].map((letter) => `callsInTwoLevels ${n}${letter}`));
+	expect(await outputs(ids.callsInTwoLevels!, 'Good')).toEqual(texts);
+	expect(await hintsOf('calledBelow')).toContain('called this one once for each item');
+});
+
+test('the trigger that has started the execution decides whether it is answered', async () => {
+	for (const { id } of await host.n8n.executions('scheduled')) {
+		expect(await outputs(id, 'Run')).toEqual(['scheduled']);
+	}
+	expect(await hintsOf('scheduled')).toBe('[]');
+});
+
 test('a workflow that is called once for several items is stored, and its caller has each result', async () => {
 	expect(await outputs(ids.callsOnce!, 'Good')).toEqual(['callsOnce 0', 'callsOnce 1']);
 	expect(await hintsOf('calledOnce')).toBe('[]');
@@ -139,6 +220,7 @@ test.each([
 
 test('no run was started twice', () => {
 	const texts = host.sandbox.runs.all.map(({ bindings }) => bindings.text);
-	expect(new Set(texts).size).toBe(texts.length);
-	expect(texts).toHaveLength(11);
+	const others = texts.filter((text) => text !== 'scheduled');
+	expect(new Set(others).size).toBe(others.length);
+	expect(others).toHaveLength(17);
 });

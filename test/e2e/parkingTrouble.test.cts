@@ -2,16 +2,22 @@ import type { INode } from 'n8n-workflow';
 
 import type { StoredExecution } from '../../hosts/n8n.cts';
 import { jsonOf, TestHost } from '../support/host.cts';
-import { agentNode, createForRow, rowsWorkflow } from '../support/workflows.cts';
+import {
+	agentNode,
+	createForRow,
+	n8nNode,
+	rowsWorkflow,
+	webhookWorkflow,
+} from '../support/workflows.cts';
 
 // What becomes of a parked wait when something else is taken away: its credential, its run, its key, its own
-// execution. All wait at the same time, since each takes minutes.
+// execution, its turn: n8n executes one at a time. All wait at the same time, since each takes minutes.
 jest.setTimeout(480_000);
 
 const [REVOKED, DELETED] = ['revokedKey000001', 'deletedKey000001'] as const;
 
 /** A run that has finished when the first poll is due. */
-const row = (text: string) => ({ agent: 3, values: { seconds: 40, text } });
+const row = (text: string, seconds = 40) => ({ agent: 3, values: { seconds, text } });
 
 function parkedWorkflow(id: string, key?: string, more: Partial<INode> = {}) {
 	const node = agentNode('Run', { ...createForRow, options: { pollInterval: 65 } }, more);
@@ -19,7 +25,22 @@ function parkedWorkflow(id: string, key?: string, more: Partial<INode> = {}) {
 	return rowsWorkflow(id, node);
 }
 
+/** Gives what the node that comes after ours sees of it. */
+const looksBack = n8nNode('Good', 'code', 2, {
+	parameters: {
+		jsCode: `
+const texts = (items) => items.map(({ json }) => json.output);
+return [{ json: { input: texts($input.all()), all: texts($('Run').all()), first: $('Run').first()?.json.output } }];`,
+	},
+});
+
 const workflows = [
+	webhookWorkflow(
+		'retried',
+		[agentNode('Run', { ...createForRow, options: { pollInterval: 65 } }), looksBack],
+		{ Rows: [['Run']], Run: [['Good']] },
+	),
+	parkedWorkflow('late'),
 	parkedWorkflow('stopped'),
 	parkedWorkflow('vanished'),
 	parkedWorkflow('revoked', REVOKED),
@@ -27,25 +48,45 @@ const workflows = [
 	parkedWorkflow('deletedToo', DELETED, { onError: 'continueErrorOutput' }),
 ];
 
+/** n8n keeps an execution that waits for less than 65 s in memory, and in its place. */
+const takesTheTurn = rowsWorkflow(
+	'takesTheTurn',
+	n8nNode('Run', 'wait', 1.1, {
+		parameters: { resume: 'timeInterval', amount: 64, unit: 'seconds' },
+		webhookId: 'takes-the-turn',
+	}),
+);
+
 let host: TestHost;
 const ids: Record<string, string> = {};
+let refused = '';
 
 beforeAll(async () => {
-	host = await TestHost.start('n8n-2', workflows, { keys: [REVOKED, DELETED] });
+	host = await TestHost.start('n8n-2', [...workflows, takesTheTurn], {
+		keys: [REVOKED, DELETED],
+		environment: { N8N_CONCURRENCY_PRODUCTION_LIMIT: '1' },
+	});
 	const { n8n, sandbox } = host;
-	for (const { id } of workflows) await begin(id);
+	// The second of its runs goes on when it is resumed.
+	await begin('retried', [row('first'), row('second', 120)]);
+	for (const { id } of workflows.slice(1)) await begin(id);
+	await host.begin('takesTheTurn', [{}]);
 
 	await n8n.stopExecution(ids.stopped!);
+	await n8n.stopExecution(ids.retried!);
+	refused = await retryWithSavedWorkflow(ids.retried!);
+	// n8n answers once the execution waits or has ended.
+	ids.retried = await n8n.retry(ids.retried!);
 	sandbox.runs.forget(runIdOf('vanished'));
 	sandbox.settings.apiKeys = sandbox.settings.apiKeys.filter((key) => key !== REVOKED);
 	await n8n.rest('DELETE', `/credentials/${DELETED}`);
-	for (const { id } of workflows.slice(1)) await endOf(id);
+	for (const { id } of workflows) if (id !== 'stopped') await endOf(id);
 }, 900_000);
 
 afterAll(async () => await host?.stop());
 
-async function begin(workflowId: string): Promise<void> {
-	const id = await host.begin(workflowId, [row(workflowId)]);
+async function begin(workflowId: string, rows = [row(workflowId)]): Promise<void> {
+	const id = await host.begin(workflowId, rows);
 	ids[workflowId] = id;
 	await host.untilParked(id);
 }
@@ -61,6 +102,15 @@ function pollsOf(text: string): number {
 	return host.sandbox.requests.filter(({ url }) => url.endsWith(runId!)).length;
 }
 
+/** What n8n says of a Retry with the currently saved workflow. */
+async function retryWithSavedWorkflow(executionId: string): Promise<string> {
+	const retry = host.n8n.rest('POST', `/executions/${executionId}/retry`, { loadWorkflow: true });
+	return await retry.then(
+		() => 'nothing',
+		(error: Error) => error.message,
+	);
+}
+
 async function endOf(workflowId: string): Promise<StoredExecution> {
 	return await host.n8n.endOf(ids[workflowId]!, 300_000);
 }
@@ -68,6 +118,33 @@ async function endOf(workflowId: string): Promise<StoredExecution> {
 test('a parked execution that is stopped: its run is not polled any more', async () => {
 	expect(await host.n8n.executions('stopped')).toMatchObject([{ status: 'canceled' }]);
 	expect(pollsOf('stopped')).toBe(0);
+});
+
+test('one that is stopped and retried waits again, and is to the next node as if nothing had been', async () => {
+	const { status, data } = await endOf('retried');
+	expect(status).toBe('success');
+	const texts = ['first', 'second'];
+	expect(jsonOf(await endOf('retried'), 'Good')).toEqual([
+		{ input: texts, all: texts, first: 'first' },
+	]);
+	expect(data.resultData.runData.Run).toHaveLength(1);
+	expect(JSON.stringify(data.resultData)).not.toContain('agentInvocationRest');
+	texts.forEach(runIdOf);
+});
+
+test('n8n refuses to retry one that is stopped with the saved workflow, and says what to choose', () => {
+	expect(refused).toContain("Run, which waits: choose 'Retry with original workflow'");
+});
+
+test('one whose turn comes late does not keep its place for longer than its poll takes', async () => {
+	const { status, data } = await endOf('late');
+	expect(status).toBe('success');
+	// It was due while another one was executed, whose wait of a minute began before.
+	const [task] = data.resultData.runData.Run!;
+	const [before] = (await host.n8n.endOf(await host.n8n.newestExecutionId('takesTheTurn'))).data
+		.resultData.runData.Run!;
+	expect(task!.startTime).toBeGreaterThan(before!.startTime + before!.executionTime);
+	expect(task!.executionTime).toBeLessThan(before!.executionTime / 2);
 });
 
 test('a run that vanished ends the wait and is named', async () => {

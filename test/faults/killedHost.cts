@@ -272,8 +272,8 @@ class Ending {
 		const all = await Promise.all(listed.map(async ({ id }) => await n8n.execution(id)));
 		const newest = all[0]!;
 		const results = all.filter(({ status, data }) => {
-			const tasks = data.resultData.runData.Run ?? [];
-			const outputs = tasks.flatMap((task) => task.data?.main?.[0] ?? []);
+			// The last run is what later nodes refer to.
+			const outputs = data.resultData.runData.Run?.at(-1)?.data?.main?.[0] ?? [];
 			return status === 'success' && outputs.some(({ json }) => json.output === one.id);
 		});
 		return {
