@@ -52,7 +52,9 @@ function endRuns(): void {
 function expectAllResults({ run, output, errors }: Outcome): void {
 	expect(run.status).toBe('success');
 	expect(jsonOf(output)).toMatchObject([{ output: 'row 0' }, { output: 'row 2' }]);
-	expect(jsonOf(errors)).toMatchObject([{ details: { status: 'failed' } }]);
+	expect(jsonOf(errors)).toMatchObject([
+		{ error: expect.stringContaining('failed: row 1') as string },
+	]);
 	expect(sandbox.current.runs.all).toHaveLength(3);
 }
 

@@ -83,13 +83,14 @@ describe('the pause', () => {
 		expect(entry.data).toEqual({ main: [null], other: [] });
 	});
 
-	test('puts an entry on the stack before n8n does, which n8n passes over and tells nobody of', async () => {
+	test('puts the entry back before n8n does, and one of no node, over both of which n8n passes', async () => {
 		const { entry, ...told } = entryOf({});
 		const next = {};
 		const stack: unknown[] = [next];
 		const held = { executionData: { nodeExecutionStack: stack } };
 		await rest(contextOf({ ...told, entry, held }), { until: UNTIL, runs: 1, source });
-		expect(stack).toEqual([
+		expect(stack[0]).toBe(entry);
+		expect(stack.slice(1)).toEqual([
 			{
 				...entry,
 				node: {

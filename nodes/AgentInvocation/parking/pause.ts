@@ -76,21 +76,22 @@ export async function rest(
 }
 
 /**
- * Puts an entry of the action on the stack, before n8n puts its own there. Where n8n saves progress, it does
- * so in between: retried from there, it would switch off the first entry that it finds, the one that is to go
- * on, and give the node's input as its output. Over those of the action n8n passes.
+ * Puts the action's entry on the stack once more, before n8n does. Where n8n saves progress, it does so in
+ * between: retried from there, it would switch off the first entry that it finds, the one that is to go on,
+ * and give the node's input as its output. Over those of the action n8n passes.
  *
- * The entry has the name of no node in the workflow. n8n's Retry with the saved workflow would give all
- * entries one node, and switch that off; it refuses instead, and says the name.
+ * After it comes one that has the name of no node in the workflow. n8n's Retry with the saved workflow would
+ * give all entries of the node one object, and switch that off; it refuses instead, and says the name.
  */
 function putBack(context: IExecuteFunctions, entry: IExecuteData): void {
 	const name = `${entry.node.name}, which waits: choose 'Retry with original workflow'`;
-	heldBy(context)?.executionData?.nodeExecutionStack.unshift({
+	const refusing = {
 		...entry,
 		node: { ...entry.node, name, disabled: true },
 		// n8n tells nobody that it is executed.
 		metadata: { ...entry.metadata, nodeWasResumed: true },
-	});
+	};
+	heldBy(context)?.executionData?.nodeExecutionStack.unshift(entry, refusing);
 }
 
 /** Where the node's input comes from, to be kept over a rest. */
