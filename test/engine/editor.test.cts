@@ -5,7 +5,7 @@ import { searchAgents } from '../../nodes/AgentInvocation/listSearch/searchAgent
 import { describeParameters } from '../../nodes/AgentInvocation/resourceMapping/describeParameters.ts';
 import { getAgentParameters } from '../../nodes/AgentInvocation/resourceMapping/getAgentParameters.ts';
 import { loadOptionsContext } from './engine.cts';
-import { createRun, useSandbox } from './sandboxed.cts';
+import { createRun, jsonOf, listAgents, run, useSandbox } from './sandboxed.cts';
 
 const sandbox = useSandbox();
 
@@ -103,10 +103,49 @@ describe("an agent's parameters", () => {
 		expect(fields.map(({ displayName }) => displayName)).toEqual(['region', 'quarter']);
 	});
 
-	test('become fields where a name is no text', async () => {
-		serve({ name: { en: 'region' } }, { name: 7 }, { name: null });
+	test('become fields where they have a name, each once', async () => {
+		serve({ name: { en: 'region' } }, { name: 7 }, { name: null }, { name: '7' }, { name: '' });
 		const { fields } = await getAgentParameters.call(context(2));
-		expect(fields.map(({ id }) => id)).toEqual(['an object', '7', 'null']);
+		expect(fields.map(({ id }) => id)).toEqual(['7']);
+	});
+});
+
+describe('one odd agent', () => {
+	const good = { id: 2, name: 'Good', description: 'Does good', parameters: [{ name: 'region' }] };
+
+	test.each([
+		['a description that is no text', { id: 3, name: 'Odd', description: { en: 'x' } }],
+		['parameters that are no list', { id: 3, name: 'Odd', parameters: { region: {} } }],
+		['parameters that are nothing', { id: 3, name: 'Odd', parameters: [null, 7, { name: [] }] }],
+		['no name', { id: 3, parameters: [] }],
+		['an odd name', { id: 3, name: { en: 'x' }, parameters: 'x' }],
+		['no ID', { name: 'Odd' }],
+		['nothing', null],
+	])('with %s breaks nothing', async (_, odd) => {
+		const body = { agents: [odd, good], pagination: { total: 2 } };
+		sandbox.current.faults.add({ kind: 'answer', path: '/agents$', body, times: 99 });
+		const values = async (filter?: string) =>
+			(await searchAgents.call(context(), filter)).results.map(({ value }) => value);
+		expect(await values()).toContain(2);
+		expect(await values('good')).toEqual([2]);
+		for (const agent of [2, 3]) {
+			const { fields } = await getAgentParameters
+				.call(context(agent))
+				.catch((error: Error) => ({ fields: error.message }));
+			if (agent === 2) expect(fields).toMatchObject([{ id: 'region' }]);
+			else if (typeof fields === 'string') expect(fields).toMatch(/^Agent 3 is not in/);
+			else expect(fields).toEqual([]);
+			expect(await noticeOf(agent)).toMatch(agent === 2 ? /<b>region/ : /no parameters|not in/);
+		}
+		const listed = await run(sandbox.current, listAgents({ returnAll: true }));
+		expect(jsonOf(listed.output)).toEqual(odd === null ? [good] : [odd, good]);
+		const named = { __rl: true, mode: 'name', value: 'good' };
+		const started = await run(
+			sandbox.current,
+			createRun(1, { region: 'north' }, { agentId: named, waitForCompletion: false }),
+		);
+		expect(started.error?.message).toBeUndefined();
+		expect(jsonOf(started.output)).toMatchObject([{ agent_id: 2 }]);
 	});
 });
 

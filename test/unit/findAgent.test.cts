@@ -6,6 +6,7 @@ import {
 	readAgent,
 } from '../../nodes/AgentInvocation/resources/findAgent.ts';
 import type { ItemWork } from '../../nodes/AgentInvocation/resources/operation.ts';
+import { toAgent } from '../../nodes/AgentInvocation/service/types.ts';
 import type { Service } from '../../nodes/AgentInvocation/service/service.ts';
 import { contextOf } from '../support/simulation/fakeContext.cts';
 
@@ -29,7 +30,7 @@ test.each<[unknown, unknown]>([
 test.each<[unknown, string]>([
 	['', "'Agent' is empty"],
 	[undefined, "'Agent' is empty"],
-	[true, "'Agent' is empty"],
+	[true, "'Agent' is not a whole number: true"],
 	[{ mode: 'name', value: ' ' }, "'Agent' is empty"],
 	[{ mode: 'name' }, "'Agent' is empty"],
 	[{ mode: 'id', value: '' }, "'Agent' is empty"],
@@ -70,7 +71,7 @@ test.each<[unknown, string]>([
 test('names that differ in case or in the space around them are the same', () => {
 	expect(nameKey(' Straße A ')).toBe(nameKey('straße a'));
 	expect(nameKey('ss')).not.toBe(nameKey('ß'));
-	expect(nameKey(undefined)).toBe('');
+	expect(nameKey('Caf\u00e9')).toBe(nameKey('CAFE\u0301'));
 	expect(nameKey('a')).not.toBe(nameKey('b'));
 });
 
@@ -80,7 +81,7 @@ describe('of the agents', () => {
 		{ id: 2, name: ' twice' },
 		{ id: 3, name: 'Twice' },
 		{ id: 4, name: 'TWICE ' },
-	];
+	].map(toAgent);
 
 	test('the one of the name is picked', () => {
 		expect(pickNamed(agents, 'REPORT')).toEqual({ ok: true, value: agents[0] });

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 
 import { readAgents, readKeptAgents } from '../../nodes/AgentInvocation/service/agents.ts';
+import { isAgentPage, toAgent } from '../../nodes/AgentInvocation/service/types.ts';
 import type { Service } from '../../nodes/AgentInvocation/service/service.ts';
 import { systemClock as clock } from '../../nodes/AgentInvocation/clock.ts';
 import { RateLimiter } from '../../nodes/AgentInvocation/service/rateLimiter.ts';
@@ -84,7 +85,8 @@ test('a filter gives what filtering the whole list would, and reads no further t
 				const name = filter.toLowerCase();
 				const matching = ids(0, total).filter((id) => `agent ${id}`.includes(name));
 				expect(given).toEqual(matching.slice(offset, offset + limit));
-				const last = matching[offset + limit - 1] ?? Math.max(total - 1, 0);
+				// One more page tells that nothing comes after a full one.
+				const last = matching[offset + limit - 1] ?? total;
 				expect(asked).toHaveLength(Math.floor(last / 100) + 1);
 			},
 		),
@@ -114,13 +116,85 @@ test('it ends when a page repeats, and gives an agent that stands on two pages o
 	expect(shifted.ids).toEqual(ids(0, 190));
 });
 
+describe('a list that changes while it is read', () => {
+	/** Reads a list of 250 that `change` may change before each page. */
+	async function readChanging(change: (list: number[], page: number) => void, limit = Infinity) {
+		const list = ids(0, 250);
+		const shown = new Set<number>();
+		let page = 0;
+		const given = await read(
+			(limit, offset) => {
+				change(list, page++);
+				const ids = list.slice(offset, offset + limit);
+				for (const id of ids) shown.add(id);
+				return { ids, total: list.length };
+			},
+			{ limit },
+		);
+		return { ...given, shown };
+	}
+
+	test.each([1, 2])('gives every agent that stays, where one goes before page %d', async (when) => {
+		const { ids: given } = await readChanging((list, page) => {
+			if (page === when) list.splice(50, 1);
+		});
+		expect(given).toEqual(ids(0, 250).filter((id) => id !== 50));
+	});
+
+	test('gives the new one too, where one comes', async () => {
+		const { ids: given, asked } = await readChanging((list, page) => {
+			if (page === 1) list.splice(50, 0, 999);
+		});
+		expect(given).toEqual([...ids(0, 50), 999, ...ids(50, 250)]);
+		expect(asked).toHaveLength(2 + 3);
+	});
+
+	test('is read to the limit, and no further', async () => {
+		const { ids: given } = await readChanging((list, page) => {
+			if (page === 1) list.splice(50, 1);
+		}, 120);
+		expect(given).toEqual(ids(0, 121).filter((id) => id !== 50));
+	});
+
+	test('at every page is read three times, and misses none that a reading has found', async () => {
+		const { ids: given, asked, shown } = await readChanging((list) => list.shift());
+		expect(asked).toHaveLength(2 + 2 + 3);
+		expect(given).toHaveLength(shown.size);
+		expect(new Set(given)).toEqual(shown);
+	});
+});
+
+test.each([0, 30, 100, 149, 150])(
+	'a total of %d, which is too low, ends no list of 180',
+	async (total) => {
+		const full = await read((limit, offset) => ({
+			ids: ids(offset, Math.min(180, offset + limit)),
+			total,
+		}));
+		expect(full.ids).toEqual(ids(0, 180));
+	},
+);
+
+test.each([0, 30, 49])('nor does a total of %d one whose pages are short', async (total) => {
+	const short = await read((_, offset) => ({
+		ids: ids(offset, Math.min(180, offset + 50)),
+		total,
+	}));
+	expect(short.ids).toEqual(ids(0, 180));
+});
+
+test('what is no agent among agents is passed over, and counts on the page', async () => {
+	const entries = [null, { id: 1 }, 'odd', [2], { id: 3 }, 7];
+	expect(await readOne(entries as object[])).toEqual([{ id: 1 }, { id: 3 }]);
+});
+
 /** Reads a list whose one page has these agents, and nothing else. */
 async function readOne(agents: object[], filter = '', limit = Infinity) {
 	const send = () => Promise.resolve({ kind: 'ok', status: 200, body: { agents } });
 	const service = { baseUrl: '', limiter, send } as unknown as Service;
 	const patience = { clock, patienceMs: Infinity };
 	const read = await readAgents(service, { limit, offset: 0, filter }, patience);
-	return read.ok ? read.value : read;
+	return read.ok ? read.value.map(({ asItCame }) => asItCame) : read;
 }
 
 test('agents without an ID are told apart, and no more are given than were asked for', async () => {
@@ -162,7 +236,7 @@ test('each page has its own patience', async () => {
 		limiter: new RateLimiter(slow),
 		send({ query: { limit, offset } }: { query: { limit: number; offset: number } }) {
 			now += 900;
-			const agents = ids(offset, offset + limit).map((id) => ({ id }));
+			const agents = ids(offset, Math.min(300, offset + limit)).map((id) => ({ id }));
 			return Promise.resolve({ kind: 'ok', body: { agents, pagination: { total: 300 } } });
 		},
 	};
@@ -198,7 +272,9 @@ describe('in the editor', () => {
 			send: () => Promise.resolve({ kind: 'rateLimited', status: 429, retryAfter: '6' }),
 		} as unknown as Service;
 		const began = clock.now();
-		expect(await settle(readKeptAgents(service, 'list', 1))).toMatchObject({ ok: false });
+		expect(await settle(readKeptAgents(service, { place: 'list', asks: '' }, 1))).toMatchObject({
+			ok: false,
+		});
 		expect(clock.now() - began).toBeLessThanOrEqual(10_000);
 	});
 });
@@ -218,9 +294,9 @@ describe('a list that is kept', () => {
 			},
 		} as unknown as Service;
 		const patience = { clock: { ...clock, now: () => now }, patienceMs: Infinity };
-		return async (question: string, afterMs = 0) => {
+		return async (place: string, asks = '', afterMs = 0) => {
 			now += afterMs;
-			const agents = await readKeptAgents(service, question, 100, undefined, patience);
+			const agents = await readKeptAgents(service, { place, asks }, 100, undefined, patience);
 			expect(agents).toMatchObject({ ok: true });
 			return pages;
 		};
@@ -229,15 +305,71 @@ describe('a list that is kept', () => {
 	test('is read anew when the same is asked again', async () => {
 		const ask = asking();
 		expect(await ask('list')).toBe(1);
-		expect(await ask('parameters', 60_000)).toBe(1);
+		expect(await ask('parameters', '', 60_000)).toBe(1);
 		expect(await ask('list')).toBe(2);
+	});
+
+	test('is not read anew for a text that was typed before', async () => {
+		const ask = asking();
+		for (const text of ['', 'sal', 'sale', 'sal', '', 'sal'])
+			expect(await ask('list', text)).toBe(1);
+		expect(await ask('list', 'sal')).toBe(2);
+	});
+
+	test('is read anew by the place that asks again, whatever others ask between', async () => {
+		const ask = asking();
+		await ask('fields', '2');
+		await ask('descriptions', '2');
+		await ask('list from 100');
+		expect(await ask('fields', '2')).toBe(2);
+		expect(await ask('fields', '3')).toBe(2);
 	});
 
 	test('is read anew after a minute', async () => {
 		const ask = asking();
 		expect(await ask('list')).toBe(1);
-		expect(await ask('search', 60_001)).toBe(2);
+		expect(await ask('search', '', 60_001)).toBe(2);
 		expect(await Promise.all([ask('one'), ask('two')])).toEqual([2, 2]);
-		expect(await ask('parameters', 60_001)).toBe(3);
+		expect(await ask('parameters', '', 60_001)).toBe(3);
 	});
+});
+
+test('an agent has fields of the documented types, whatever came', () => {
+	const parameters = [
+		null,
+		'odd',
+		{ name: 7, required: 'false', description: { en: 'x' } },
+		{ name: { en: 'region' }, required: true },
+		{ name: '' },
+		{ required: true },
+		{ name: '7', required: true, description: 'again' },
+		{ name: true, required: true, description: 5 },
+	];
+	const asItCame = { id: ' 42 ', name: null, description: ['odd'], parameters };
+	expect(toAgent(asItCame)).toEqual({
+		id: 42,
+		name: '',
+		description: '',
+		parameters: [
+			{ name: '7', required: false, description: '' },
+			{ name: 'true', required: true, description: '5' },
+		],
+		asItCame,
+	});
+	for (const id of [undefined, null, '', 'x', -1, 1.5, 2 ** 53, {}, [7]]) {
+		expect(toAgent({ id })).toMatchObject({ id: undefined, parameters: [] });
+	}
+	expect(toAgent({ parameters: 'odd' }).parameters).toEqual([]);
+	expect(toAgent({ parameters: { name: 'odd' } }).parameters).toEqual([]);
+});
+
+test.each([
+	[{ agents: [] }, true],
+	[{ agents: [null, { id: 1 }] }, true],
+	[{ agents: [null, 'odd'] }, false],
+	[{ agents: {} }, false],
+	[{}, false],
+	[[], false],
+])('that %j is a page of agents: %p', (body, expected) => {
+	expect(isAgentPage(body)).toBe(expected);
 });

@@ -9,6 +9,7 @@ import { LARGEST_PAGE, readKeptAgents } from '../service/agents';
 import { openService } from '../service/service';
 import type { Agent } from '../service/types';
 import { toLabel } from '../storedText';
+import { textKey } from '../textKey';
 
 /**
  * The agents for the editor's list: a page at a time, or all that match once the user searches, since
@@ -26,7 +27,7 @@ export async function searchAgents(
 
 	const offset = Number(paginationToken ?? 0);
 	const end = filter ? Infinity : offset + LARGEST_PAGE;
-	const question = `list ${offset} ${filter ?? ''}`;
+	const question = { place: `list from ${offset}`, asks: filter ?? '' };
 	const agents = await readKeptAgents(service.value, question, end);
 	if (!agents.ok) throw toEditorError(this, agents.failure);
 
@@ -40,7 +41,7 @@ export async function searchAgents(
 	}
 	const shown = agents.value.slice(offset, end);
 	return {
-		results: shown.filter((agent) => !filter || matches(agent, filter)).map(toListItem),
+		results: shown.filter((agent) => !filter || matches(agent, filter)).flatMap(toListItem),
 		...(agents.value.length >= end && { paginationToken: String(end) }),
 	};
 }
@@ -50,14 +51,15 @@ const DESCRIPTION_MARK = ' — ';
 const LONGEST_DESCRIPTION = 40;
 
 // The editor shows the name of a list's item and nothing else of it.
-function toListItem({ id, name, description }: Agent): INodeListSearchItems {
-	const about = description?.replace(/\s+/g, ' ').trim() ?? '';
+function toListItem({ id, name, description }: Agent): INodeListSearchItems[] {
+	if (id === undefined) return [];
+	const about = description.replace(/\s+/g, ' ').trim();
 	const shown =
 		about.length > LONGEST_DESCRIPTION ? `${about.slice(0, LONGEST_DESCRIPTION - 1)}…` : about;
 	const label = [name || `Agent ${id}`, shown].filter(Boolean).join(DESCRIPTION_MARK);
-	return { name: toLabel(label), value: id };
+	return [{ name: toLabel(label), value: id }];
 }
 
 function matches({ id, name, description }: Agent, filter: string): boolean {
-	return `${id} ${name} ${description ?? ''}`.toLowerCase().includes(filter.toLowerCase());
+	return textKey(`${id ?? ''} ${name} ${description}`).includes(textKey(filter));
 }

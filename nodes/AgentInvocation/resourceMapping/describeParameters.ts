@@ -1,7 +1,6 @@
 import type { ILoadOptionsFunctions, ResourceMapperFields } from 'n8n-workflow';
 
 import { escapeHtml } from '../errors/nodeError';
-import { asText } from '../result';
 import type { Agent, AgentParameter } from '../service/types';
 import { findChosenAgent } from './getAgentParameters';
 
@@ -25,11 +24,11 @@ export async function describeParameters(
 
 function describeAgent(agent: Agent | undefined): string {
 	if (!agent) return AGENT_NOT_KNOWN;
-	const parameters = agent.parameters ?? [];
+	const { parameters } = agent;
 	return parameters.length > 0 ? parameters.map(describe).join('<br>') : NO_PARAMETERS;
 }
 
 function describe({ name, required, description }: AgentParameter): string {
-	const title = `<b>${escapeHtml(asText(name))}</b>${required ? ' (required)' : ''}`;
+	const title = `<b>${escapeHtml(name)}</b>${required ? ' (required)' : ''}`;
 	return description ? `${title}: ${escapeHtml(description)}` : title;
 }

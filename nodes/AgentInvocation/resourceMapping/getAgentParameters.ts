@@ -7,8 +7,8 @@ import type {
 import { toEditorError } from '../errors/nodeError';
 import { isTool } from '../host';
 import { pickNamed, readAgent, type GivenAgent } from '../resources/findAgent';
-import { asText, fail, succeed, type Result } from '../result';
-import { readKeptAgents } from '../service/agents';
+import { fail, succeed, type Result } from '../result';
+import { readKeptAgents, type Question } from '../service/agents';
 import { openService, type Service } from '../service/service';
 import type { Agent, AgentParameter } from '../service/types';
 import { toColumn, toLabel } from '../storedText';
@@ -32,11 +32,11 @@ export async function getAgentParameters(
  * Finds the agent that is chosen in the node. Parameters stand in the agents' list alone, so the list is
  * read. Gives undefined where 'Agent' is an expression that has no value yet.
  *
- * @param question what the editor wants to know of it: asked again, it is read anew
+ * @param place of the editor, which wants to know something of it
  */
 export async function findChosenAgent(
 	context: ILoadOptionsFunctions,
-	question: string,
+	place: string,
 ): Promise<Result<Agent | undefined>> {
 	const value = context.getNodeParameter('agentId', '', { extractValue: true }) ?? '';
 	if (value === '') return succeed(undefined);
@@ -44,13 +44,13 @@ export async function findChosenAgent(
 	if (!given.ok) return given;
 	const service = await openService(context);
 	if (!service.ok) return service;
-	return await readAgentOf(service.value, given.value, `${question} ${given.value}`);
+	return await readAgentOf(service.value, given.value, { place, asks: String(given.value) });
 }
 
 async function readAgentOf(
 	service: Service,
 	given: GivenAgent,
-	question: string,
+	question: Question,
 ): Promise<Result<Agent>> {
 	if (typeof given === 'string') {
 		const agents = await readKeptAgents(service, question, Infinity);
@@ -70,15 +70,11 @@ async function readAgentOf(
 
 // The editor shows the name of a field and nothing else of it; `describeParameters` shows the rest. The
 // button of a tool's field, by which the model fills it in, names the argument after it: no asterisk there.
-function toField(
-	{ name: given, required }: AgentParameter,
-	marksRequired: boolean,
-): ResourceMapperField {
-	const name = asText(given);
+function toField({ name, required }: AgentParameter, marksRequired: boolean): ResourceMapperField {
 	return {
 		id: toColumn(name),
 		displayName: toLabel(required && marksRequired ? `${name} *` : name),
-		required: required === true,
+		required,
 		defaultMatch: false,
 		canBeUsedToMatch: false,
 		display: true,

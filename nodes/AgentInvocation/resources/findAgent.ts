@@ -2,6 +2,8 @@ import { keptBy } from '../host';
 import { asText, fail, succeed, type Result } from '../result';
 import { readAgents } from '../service/agents';
 import { isJsonObject, type Agent } from '../service/types';
+import { textKey } from '../textKey';
+import { few, shorten } from '../wording';
 import { readAgentId } from './ids';
 import type { ItemWork } from './operation';
 
@@ -16,11 +18,9 @@ export function readAgent(given: unknown): Result<GivenAgent> {
 	return name === '' ? readAgentId('') : succeed(name);
 }
 
-/** What two names have in common that differ in case or in the space around them alone. */
-export function nameKey(name: unknown): string {
-	return asText(name ?? '')
-		.trim()
-		.toLowerCase();
+/** What two names have in common that differ in case, Unicode form or the space around them alone. */
+export function nameKey(name: string): string {
+	return textKey(name.trim());
 }
 
 /** The one agent of a name. */
@@ -28,15 +28,15 @@ export function pickNamed(agents: Agent[], name: string): Result<Agent> {
 	const [agent, ...others] = agents.filter((one) => nameKey(one.name) === nameKey(name));
 	if (!agent) {
 		return fail({
-			message: `No published agent is named '${name}'`,
+			message: `No published agent is named '${shorten(name)}'`,
 			description:
 				"Compare it with the agent's name at the service, or choose the agent from the list in 'Agent'. If the name is right, the agent is not published, or the credential is another organization's.",
 		});
 	}
 	if (others.length === 0) return succeed(agent);
-	const ids = [agent, ...others].map(({ id }) => id).join(', ');
+	const ids = few([agent, ...others].map(({ id }) => id ?? 'one without an ID'));
 	return fail({
-		message: `${others.length + 1} published agents are named '${name}': ${ids}`,
+		message: `${others.length + 1} published agents are named '${shorten(name)}': ${ids}`,
 		description:
 			"Set 'Agent' to 'By ID' and enter the ID of the right one, or give the agents different names at the service.",
 	});
@@ -49,7 +49,13 @@ export function pickNamed(agents: Agent[], name: string): Result<Agent> {
 export async function findAgent(given: GivenAgent, work: ItemWork): Promise<Result<number>> {
 	if (typeof given === 'number') return succeed(given);
 	const agent = await lookUp(given, work);
-	return agent.ok ? readAgentId(agent.value.id) : agent;
+	if (!agent.ok) return agent;
+	const { id } = agent.value;
+	if (id !== undefined) return succeed(id);
+	return fail({
+		message: `The agent named '${shorten(given)}' has no ID that can be used`,
+		description: "Its ID in the service's list is no whole number. Contact the service's support.",
+	});
 }
 
 interface Reading {

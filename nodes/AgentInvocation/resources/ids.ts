@@ -1,13 +1,12 @@
 import { asText, fail, succeed, type Result } from '../result';
-import { isRunId } from '../service/types';
+import { isRunId, toAgentId, toText } from '../service/types';
 import { shorten } from '../wording';
 
 /** Reads an agent ID: a whole number. Nothing else may enter a path. */
 export function readAgentId(value: unknown): Result<number> {
-	const text =
-		typeof value === 'number' ? String(value) : typeof value === 'string' ? value.trim() : '';
-	const id = Number(text);
-	if (/^(0|[1-9]\d*)$/.test(text) && Number.isSafeInteger(id)) return succeed(id);
+	const id = toAgentId(value);
+	if (id !== undefined) return succeed(id);
+	const text = toText(value).trim();
 	return fail({
 		message: text === '' ? "'Agent' is empty" : `'Agent' is not a whole number: ${shorten(text)}`,
 		description:

@@ -1,14 +1,18 @@
 import { systemClock } from '../clock';
 import { succeed, type Result } from '../result';
+import { textKey } from '../textKey';
 import { listAgents } from './endpoints';
 import { read, type ReadPatience } from './read';
 import { EDITOR_PATIENCE_MS } from './retryPolicy';
 import type { Service } from './service';
 import { shareByKey } from './shared';
-import type { Agent } from './types';
+import { isJsonObject, toAgent, type Agent } from './types';
 
 /** The largest page that the service gives. */
 export const LARGEST_PAGE = 100;
+
+/** How often a list that changes while it is read is read at the most. */
+const MOST_READINGS = 3;
 
 /** For how long a list that was read is used again, in ms. */
 const KEPT_MS = 60_000;
@@ -17,18 +21,34 @@ const KEPT_MS = 60_000;
  * The organization's agents, as far as they have been read.
  *
  * A page may hold fewer agents than asked for, and the order is not documented, so an agent may stand
- * on two pages: it is given once. The list ends when `total` is reached, when a page is empty, or
- * when a page holds nothing new.
+ * on two pages: it is given once. The list ends when a page holds nothing new, or is not full and reaches
+ * `total`. When `total` changes on the way, the agents have moved, and the page before may miss one that is
+ * on no later page: the list is read again. One that never comes to rest is what all readings have found.
  */
 class AgentList {
-	private readonly agents = new Map<unknown, Agent>();
+	private agents = new Map<unknown, Agent>();
+
+	private readonly ofEarlierReadings = new Map<unknown, Agent>();
+
+	private readings = 1;
+
+	/** How many agents to skip. */
+	private next: number;
+
+	/** How many there are, as this reading's latest page has it. */
+	private total: number | undefined;
+
+	/** Whether `total` has changed in this reading. */
+	private hasMoved = false;
 
 	private isComplete = false;
 
 	private reading: Promise<unknown> = Promise.resolve();
 
-	/** @param next how many agents to skip */
-	constructor(private next: number) {}
+	/** @param offset how many agents to skip at first */
+	constructor(private readonly offset: number) {
+		this.next = offset;
+	}
 
 	/** Reads on, page by page, until it has `limit` agents or they are enough. One reads at a time. */
 	async read(
@@ -51,20 +71,38 @@ class AgentList {
 	}
 
 	private async readPage(service: Service, limit: number, patience: ReadPatience) {
-		const request = listAgents(Math.min(limit - this.agents.size, LARGEST_PAGE), this.next);
-		const page = await read(service, request, {}, patience);
+		const asked = Math.min(limit - this.agents.size, LARGEST_PAGE);
+		const page = await read(service, listAgents(asked, this.next), {}, patience);
 		if (!page.ok) return page;
 		const { agents, pagination } = page.value;
+		const total = typeof pagination?.total === 'number' ? pagination.total : undefined;
+		this.hasMoved ||= this.total !== undefined && total !== undefined && total !== this.total;
+		this.total = total;
 		const known = this.agents.size;
-		for (const agent of agents) {
-			const key = agent.id ?? JSON.stringify(agent);
-			if (!this.agents.has(key)) this.agents.set(key, agent);
-		}
+		add(this.agents, agents.filter(isJsonObject).map(toAgent));
+		if (this.hasMoved && this.readings < MOST_READINGS) return this.readAgain();
 		this.next += agents.length;
-		const total = pagination?.total;
-		const isLast = typeof total === 'number' && this.next >= total;
+		const isLast = agents.length < asked && this.next === total;
 		this.isComplete = isLast || this.agents.size === known;
+		if (this.isComplete && this.hasMoved) add(this.agents, [...this.ofEarlierReadings.values()]);
 		return undefined;
+	}
+
+	private readAgain(): undefined {
+		add(this.ofEarlierReadings, [...this.agents.values()]);
+		this.agents = new Map();
+		this.next = this.offset;
+		this.total = undefined;
+		this.hasMoved = false;
+		this.readings++;
+	}
+}
+
+/** Adds the agents that are not there yet. */
+function add(agents: Map<unknown, Agent>, more: Agent[]): void {
+	for (const agent of more) {
+		const key = agent.id ?? JSON.stringify(agent.asItCame);
+		if (!agents.has(key)) agents.set(key, agent);
 	}
 }
 
@@ -101,33 +139,40 @@ export async function readAgents(
 
 function holds({ name, description }: Agent, text: string): boolean {
 	// With a line between them, so that no text is found half in one and half in the other.
-	return `${name}\n${description ?? ''}`.toLowerCase().includes(text.toLowerCase());
+	return textKey(`${name}\n${description}`).includes(textKey(text));
 }
 
 const lists = shareByKey(systemClock, () => ({
 	list: new AgentList(0),
 	beganAt: -Infinity,
-	questions: new Set<string>(),
+	/** What was asked last, by the place in the editor. */
+	asked: new Map<string, string>(),
 }));
+
+/** What the editor wants to know, and for which of its places. */
+export interface Question {
+	place: string;
+	asks: string;
+}
 
 /**
  * The same for the editor, from a list that is kept for a minute and read no further than needed.
  *
- * @param question what the editor wants to know. Asked a second time, as its 'Refresh' does, it is answered
- *   from a list that is read anew.
+ * @param question asked twice in a row by the same place, as its 'Refresh' does, it is answered from a list
+ *   that is read anew; not so where something else was asked between, as by typing and deleting a letter
  */
 export async function readKeptAgents(
 	service: Service,
-	question: string,
+	{ place, asks }: Question,
 	limit: number,
 	isEnough?: (agents: Agent[]) => boolean,
 	patience: ReadPatience = { patienceMs: EDITOR_PATIENCE_MS },
 ): Promise<Result<Agent[]>> {
 	const kept = lists(service.key);
 	const now = (patience.clock ?? systemClock).now();
-	if (kept.questions.has(question) || now - kept.beganAt > KEPT_MS) {
-		Object.assign(kept, { list: new AgentList(0), beganAt: now, questions: new Set() });
+	if (kept.asked.get(place) === asks || now - kept.beganAt > KEPT_MS) {
+		Object.assign(kept, { list: new AgentList(0), beganAt: now, asked: new Map() });
 	}
-	kept.questions.add(question);
+	kept.asked.set(place, asks);
 	return await kept.list.read(service, limit, patience, isEnough);
 }

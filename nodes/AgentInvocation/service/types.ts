@@ -3,16 +3,19 @@
 /** A parameter that an agent accepts. */
 export interface AgentParameter {
 	name: string;
-	required?: boolean;
-	description?: string | null;
+	required: boolean;
+	description: string;
 }
 
-/** A published agent of the organization that owns the API key. */
+/** A published agent of the organization that owns the API key: each field is of its type, whatever came. */
 export interface Agent {
-	id: number;
+	/** Absent where what came can be in no path. */
+	id: number | undefined;
 	name: string;
-	description?: string | null;
-	parameters?: AgentParameter[] | null;
+	description: string;
+	/** Those that have a name, each once. */
+	parameters: AgentParameter[];
+	asItCame: Record<string, unknown>;
 }
 
 /** The value given to one parameter of a run. */
@@ -35,8 +38,8 @@ export interface Run {
 
 /** One page of the agents' list. */
 export interface AgentPage {
-	agents: Agent[];
-	pagination?: { total?: unknown };
+	agents: unknown[];
+	pagination?: { total?: unknown } | null;
 }
 
 /** What an error envelope says. */
@@ -51,7 +54,41 @@ export function isJsonObject(value: unknown): value is Record<string, unknown> {
 }
 
 export function isAgentPage(value: unknown): value is AgentPage {
-	return isJsonObject(value) && Array.isArray(value.agents) && value.agents.every(isJsonObject);
+	if (!isJsonObject(value) || !Array.isArray(value.agents)) return false;
+	return value.agents.length === 0 || value.agents.some(isJsonObject);
+}
+
+export function toAgent(asItCame: Record<string, unknown>): Agent {
+	const { id, name, description, parameters } = asItCame;
+	const named = (Array.isArray(parameters) ? parameters : [])
+		.filter(isJsonObject)
+		.map((one) => [toText(one.name), one] as const)
+		.filter(
+			([name], index, all) => name !== '' && all.findIndex(([other]) => other === name) === index,
+		);
+	return {
+		id: toAgentId(id),
+		name: toText(name),
+		description: toText(description),
+		parameters: named.map(([name, { required, description }]) => ({
+			name,
+			required: required === true,
+			description: toText(description),
+		})),
+		asItCame,
+	};
+}
+
+/** A whole number, or the text of one; undefined for anything else, since it is to be part of a path. */
+export function toAgentId(value: unknown): number | undefined {
+	const text = toText(value).trim();
+	const id = Number(text);
+	return /^(0|[1-9]\d*)$/.test(text) && Number.isSafeInteger(id) ? id : undefined;
+}
+
+/** A value where a text is meant: a number or a boolean has one, and nothing else. */
+export function toText(value: unknown): string {
+	return ['string', 'number', 'boolean', 'bigint'].includes(typeof value) ? String(value) : '';
 }
 
 export function isRun(value: unknown): value is Run {

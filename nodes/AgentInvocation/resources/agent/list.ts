@@ -81,5 +81,8 @@ async function begin({ context, itemIndex, service, signal }: ItemWork): Promise
 	);
 	if (signal.aborted) return { is: 'stopped' };
 	if (!agents.ok) return failed(agents);
-	return { is: 'done', outputs: agents.value.map((agent) => ({ ...agent }) as IDataObject) };
+	return {
+		is: 'done',
+		outputs: agents.value.map(({ asItCame }) => ({ ...asItCame }) as IDataObject),
+	};
 }
