@@ -164,6 +164,13 @@ describe('the list of agents', () => {
 		expect(lists()).toBe(2);
 	});
 
+	test('may hold one without an ID that can be used, and that is said', async () => {
+		const { node } = execution([{ id: NaN, name: 'one' }, two]);
+		const find = node();
+		expect(await find('one')).toEqual(failing("The agent named 'one' has no ID that can be used"));
+		expect(await find('two')).toEqual(found(2));
+	});
+
 	test('of another execution is not taken', async () => {
 		const first = execution([one]);
 		const second = execution([two]);

@@ -23,6 +23,8 @@ const NOT_IN_THE_TABLE: Record<string, string> = {
 		'the editor offers to try again in its own words: engine/editor.test.cts',
 	"The wait stayed in memory, where a restart of n8n ends it: 'Poll Interval (Seconds)' is under 65":
 		'takes more than five minutes: unit/parking.test.cts',
+	"The agent named '…' has no ID that can be used":
+		'needs a service that breaks its own interface: unit/findAgent.test.cts',
 	'the node is the tool of an AI Agent, which waits for its answer': 'a tool has no output panel',
 	'this version of n8n is too old to store it': 'needs a host of another time',
 	'this package was not tried with this version of n8n': 'the same',
