@@ -7,7 +7,7 @@ import { parseArgs } from 'node:util';
 import { HostUnavailable, installHost } from '../hosts/install.cts';
 import { N8n, owner, type StoredExecution, type WorkflowFile } from '../hosts/n8n.cts';
 import { installNode, packNode, projectRoot } from '../hosts/pack.cts';
-import { end } from '../hosts/processes.cts';
+import { end, endsWithUs } from '../hosts/processes.cts';
 import { startSandbox } from '../sandbox/server.cts';
 
 const EXAMPLE = 'oneRunPerRow0001';
@@ -27,29 +27,16 @@ const { values } = parseArgs({
 /** What has to be undone, newest first. */
 const undo: Array<() => unknown> = [];
 
-let stopping: Promise<void> | undefined;
-const stop = () =>
-	(stopping ??= (async () => {
-		for (const step of undo.reverse()) await step();
-	})());
-
-for (const [signal, code] of [
-	['SIGINT', 130],
-	['SIGTERM', 143],
-] as const) {
-	process.once(signal, () => {
-		console.log('\nStopping...');
-		void stop().then(() => process.exit(code));
-	});
-}
-
+// A signal ends it as any process: what it has started goes with it (hosts/processes.cts).
 void main()
 	.catch((error: unknown) => {
-		if (stopping) return;
 		process.exitCode = 1;
 		console.error(error instanceof HostUnavailable ? `\n${error.message}` : error);
 	})
-	.then(() => (process.exitCode !== undefined || values.once ? stop() : undefined));
+	.then(async () => {
+		if (process.exitCode === undefined && !values.once) return;
+		for (const step of undo.reverse()) await step();
+	});
 
 async function main(): Promise<void> {
 	const host = await installHost('n8n-2', console.log);
@@ -107,11 +94,13 @@ function watchSources(folder: string): void {
 	console.log('Watching: a change of the node or the credential is built, and loaded into n8n.');
 	const installed = path.join(folder, '.n8n/nodes/node_modules/n8n-nodes-agent-invocation');
 	const gulp = path.join(projectRoot, 'node_modules/.bin/gulp');
-	const watcher = spawn(process.execPath, [gulp, 'watch'], {
-		cwd: projectRoot,
-		env: { ...process.env, INSTALLED_NODE: installed },
-		stdio: 'inherit',
-	});
+	const watcher = endsWithUs(
+		spawn(process.execPath, [gulp, 'watch'], {
+			cwd: projectRoot,
+			env: { ...process.env, INSTALLED_NODE: installed },
+			stdio: 'inherit',
+		}),
+	);
 	undo.push(() => end(watcher, 'SIGTERM'));
 }
 

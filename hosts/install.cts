@@ -12,6 +12,8 @@ import {
 import { homedir } from 'node:os';
 import path from 'node:path';
 
+import { endsWithUs, goesWithUs } from './processes.cts';
+
 /** The n8n versions that are locked here, by the folder that holds their lock file. */
 export type HostName = 'n8n-2' | 'n8n-1';
 
@@ -88,6 +90,7 @@ export async function installLocked(
 
 	check?.();
 	const building = `${folder}.${process.pid}`;
+	const keep = goesWithUs(building);
 	try {
 		mkdirSync(building, { recursive: true });
 		const files = other === undefined ? ['package.json', 'package-lock.json'] : ['package.json'];
@@ -102,6 +105,7 @@ export async function installLocked(
 		if (!existsSync(folder)) renameSync(building, folder);
 	} finally {
 		rmSync(building, { recursive: true, force: true });
+		keep();
 	}
 	say(`Installed ${name}`);
 	return folder;
@@ -153,10 +157,13 @@ async function npm(
 ): Promise<void> {
 	const started = Date.now();
 	const seconds = () => Math.round((Date.now() - started) / 1_000);
-	const child = spawn('npm', [...args, '--no-audit', '--no-fund', '--loglevel=error'], {
-		cwd,
-		stdio: ['ignore', 'pipe', 'pipe'],
-	});
+	const child = endsWithUs(
+		spawn('npm', [...args, '--no-audit', '--no-fund', '--loglevel=error'], {
+			cwd,
+			stdio: ['ignore', 'pipe', 'pipe'],
+			detached: true,
+		}),
+	);
 	let output = '';
 	for (const stream of [child.stdout, child.stderr]) {
 		stream.on('data', (chunk: Buffer) => (output = (output + chunk.toString()).slice(-4_000)));

@@ -10,7 +10,7 @@ import { parse } from 'flatted';
 import type { INode, IRunExecutionData } from 'n8n-workflow';
 
 import { HostUnavailable, type Host } from './install.cts';
-import { end, hasEnded, type Signal } from './processes.cts';
+import { end, endsWithUs, goesWithUs, hasEnded, type Signal } from './processes.cts';
 
 /** A workflow as n8n imports it. */
 export interface WorkflowFile {
@@ -69,7 +69,9 @@ const START_TIMEOUT_MS = 180_000;
 /** How long n8n 1 surely takes to store the data of an execution, once its status is stored. */
 const STORED_MS = 500;
 
-/** A real n8n on loopback with a user folder of its own. */
+/**
+ * A real n8n on loopback with a user folder of its own. Neither outlives this process, however it ends.
+ */
 export class N8n {
 	/** The editor's address. */
 	readonly url: string;
@@ -93,6 +95,7 @@ export class N8n {
 		this.url = `http://127.0.0.1:${port}`;
 		this.log = path.join(userFolder, 'n8n.log');
 		mkdirSync(path.join(userFolder, '.n8n'), { recursive: true });
+		goesWithUs(userFolder);
 		// A connection of its own for each request: one that n8n is closing meanwhile fails the next request.
 		const httpAgent = new Agent();
 		this.api = axios.create({ baseURL: this.url, validateStatus: () => true, httpAgent });
@@ -327,9 +330,10 @@ export class N8n {
 			cwd: this.userFolder,
 			env: { ...this.environment(), ...environment },
 			stdio: ['ignore', 'pipe', 'pipe'],
-			// A Ctrl-C in the terminal reaches whoever started n8n, which then stops it in order.
+			// A group of its own, which is ended as one.
 			detached: true,
 		});
+		endsWithUs(child);
 		for (const stream of [child.stdout, child.stderr]) {
 			stream.on('data', (chunk: Buffer) => appendFileSync(this.log, chunk));
 		}

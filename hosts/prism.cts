@@ -9,7 +9,7 @@ import axios from 'axios';
 import { HostUnavailable, installLocked } from './install.cts';
 import { freePort } from './n8n.cts';
 import { projectRoot } from './pack.cts';
-import { end, hasEnded } from './processes.cts';
+import { end, endsWithUs, hasEnded } from './processes.cts';
 
 const START_TIMEOUT_MS = 60_000;
 
@@ -62,10 +62,12 @@ export class Prism {
 				? ['mock', description, '--dynamic']
 				: ['proxy', description, upstream];
 		const command = path.join(installed, 'node_modules/.bin/prism');
-		const child = spawn(
-			process.execPath,
-			[command, ...args, '--port', String(port), '--verboseLevel', 'silent'],
-			{ stdio: 'ignore' },
+		const child = endsWithUs(
+			spawn(
+				process.execPath,
+				[command, ...args, '--port', String(port), '--verboseLevel', 'silent'],
+				{ stdio: 'ignore' },
+			),
 		);
 		const prism = new Prism(child, `http://127.0.0.1:${port}`, statusFor);
 		const deadline = Date.now() + START_TIMEOUT_MS;

@@ -8,7 +8,7 @@ import axios from 'axios';
 import { HostUnavailable, installLocked } from './install.cts';
 import { freePort } from './n8n.cts';
 import type { Tarball } from './pack.cts';
-import { end, hasEnded } from './processes.cts';
+import { end, endsWithUs, hasEnded } from './processes.cts';
 
 const START_TIMEOUT_MS = 60_000;
 
@@ -39,9 +39,11 @@ export class Registry {
 		// JSON is YAML too.
 		writeFileSync(file, JSON.stringify(configuration));
 		const command = path.join(installed, 'node_modules/.bin/verdaccio');
-		const child = spawn(process.execPath, [command, '-c', file, '-l', `127.0.0.1:${port}`], {
-			stdio: 'ignore',
-		});
+		const child = endsWithUs(
+			spawn(process.execPath, [command, '-c', file, '-l', `127.0.0.1:${port}`], {
+				stdio: 'ignore',
+			}),
+		);
 		const registry = new Registry(url, folder, child);
 		const deadline = Date.now() + START_TIMEOUT_MS;
 		while (!(await isUp(url))) {
