@@ -1,25 +1,51 @@
 const { execFile } = require('node:child_process');
-const { rm } = require('node:fs/promises');
+const { mkdir, readdir, readFile, rename, rm } = require('node:fs/promises');
+const path = require('node:path');
 const { promisify } = require('node:util');
 const { dest, parallel, series, src, watch } = require('gulp');
 
-const clean = () => rm('dist', { recursive: true, force: true });
+// Each build has a folder of its own, since another npm script may build, or use `dist`, at the same time.
+const building = `node_modules/.cache/build-${process.pid}`;
+
+const clean = () => rm(building, { recursive: true, force: true });
 
 async function compile() {
-	await promisify(execFile)(process.execPath, [require.resolve('typescript/bin/tsc')]).catch(
-		(error) => {
-			throw new Error(`tsc found mistakes:\n${error.stdout}`);
-		},
-	);
+	const tsc = [require.resolve('typescript/bin/tsc'), '--outDir', building];
+	await promisify(execFile)(process.execPath, tsc).catch((error) => {
+		throw new Error(`tsc found mistakes:\n${error.stdout}`);
+	});
 }
 
 // n8n looks for a node's codex and schemas beside the compiled node file.
 const codexAndSchemas = () =>
-	src(['nodes/**/*.node.json', 'nodes/**/__schema__/**/*.json'], { base: '.' }).pipe(dest('dist'));
+	src(['nodes/**/*.node.json', 'nodes/**/__schema__/**/*.json'], { base: '.' }).pipe(
+		dest(building),
+	);
 
-const icons = () => src('icons/*.svg', { encoding: false }).pipe(dest('dist/icons'));
+const icons = () => src('icons/*.svg', { encoding: false }).pipe(dest(`${building}/icons`));
 
-exports.build = series(clean, parallel(compile, codexAndSchemas, icons));
+const filesIn = async (folder) =>
+	(await readdir(folder, { recursive: true, withFileTypes: true }).catch(() => []))
+		.filter((entry) => entry.isFile())
+		.map((entry) => path.relative(folder, path.join(entry.parentPath ?? entry.path, entry.name)));
+
+/** Moves what has changed into `dist`, a whole file at a time: whoever reads meanwhile misses none. */
+async function publish() {
+	const built = await filesIn(building);
+	for (const file of built) {
+		const [from, to] = [path.join(building, file), path.join('dist', file)];
+		const before = await readFile(to).catch(() => undefined);
+		if (before?.equals(await readFile(from))) continue;
+		await mkdir(path.dirname(to), { recursive: true });
+		await rename(from, to);
+	}
+	for (const file of await filesIn('dist')) {
+		if (!built.includes(file)) await rm(path.join('dist', file), { force: true });
+	}
+	await clean();
+}
+
+exports.build = series(clean, parallel(compile, codexAndSchemas, icons), publish);
 exports.default = exports.build;
 
 // For `npm run dev`, which says where the node is installed: n8n loads it anew.
