@@ -50,6 +50,10 @@ test.each([
 	],
 	[agent('id', 2), { timeout: 60 }, 'the agent to finish, for up to 1 minute'],
 	[agent('id', 2), { timeout: '={{ $json.limit }}' }, 'the agent to finish'],
+	[agent('id', 2), { timeout: 90.5 }, 'the agent to finish, for up to 90.5 seconds'],
+	[agent('id', 2), { timeout: 0.5 }, 'the agent to finish, for up to 0.5 seconds'],
+	[agent('id', 2), { timeout: 5_400 }, 'the agent to finish, for up to 90 minutes'],
+	[{ agentId: 2 }, {}, 'the agent to finish, for up to 1 hour'],
 ])('a stored execution says what it waits for: %j, %j', (chosen, options, says) => {
 	expect(shown({ ...chosen, options } as INodeParameters)).toBe(`Waiting for ${says}. ${REST}`);
 });

@@ -138,7 +138,7 @@ describe('name-value pairs', () => {
 		expect(pairs(values)).toEqual(bound({}));
 	});
 
-	test.each([[{ name: ' ', value: 'x' }], [{ value: 'x' }], [{ name: 7, value: 'x' }]])(
+	test.each([[{ name: ' ', value: 'x' }], [{ value: 'x' }], [{ name: {}, value: 'x' }]])(
 		'with a value need a name: %j',
 		(pair) => {
 			expectRefusal(
@@ -149,7 +149,23 @@ describe('name-value pairs', () => {
 		},
 	);
 
+	test('may have numbers and booleans for names', () => {
+		const values = [7, 0, 2.5, true, false].map((name) => ({ name, value: 'x' }));
+		const expected = { 7: 'x', 0: 'x', 2.5: 'x', true: 'x', false: 'x' };
+		const read = pairs(values);
+		expect(read).toMatchObject({ ok: true });
+		expect(new Set(read.ok ? read.value : [])).toEqual(new Set(bound(expected).value));
+	});
+
 	test('have each name once', () => {
+		expectRefusal(
+			pairs([
+				{ name: 7, value: 1 },
+				{ name: '7', value: 2 },
+			]),
+			"Parameter '7' is given more than once",
+			/^Keep one value/,
+		);
 		expectRefusal(
 			pairs([
 				{ name: 'a', value: 1 },
@@ -172,6 +188,8 @@ describe('JSON', () => {
 		['[{ "name": "a", "value": 1 }, { "name": "b", "value": null }]', { a: '1' }],
 		['{}', {}],
 		['[]', {}],
+		['[{ "name": 7, "value": 1 }, { "name": false, "value": "x" }]', { 7: '1', false: 'x' }],
+		['{ "a\\"b": "\\\\", "c\\\\" : "\\"d\\": " }', { 'a"b': '\\', 'c\\': '"d": ' }],
 		['{ "a": "has \\"a\\": in it" }', { a: 'has "a": in it' }],
 		['{ "a": "b", "b": "b" }', { a: 'b', b: 'b' }],
 	])('%j is bound', (source, values) => {
@@ -202,8 +220,9 @@ describe('JSON', () => {
 		[{ value: 1 }],
 		[{ name: 'a' }],
 		[{ name: '', value: 1 }],
-		[{ name: 1, value: 1 }],
+		[{ name: {}, value: 1 }],
 		[7],
+		[null],
 	])('an array has entries with a name and a value, and not %j', (entry) => {
 		expectRefusal(
 			json([{ name: 'b', value: 2 }, entry]),
@@ -211,6 +230,17 @@ describe('JSON', () => {
 			new RegExp(`^${forms}$`),
 		);
 		expect(json([entry])).toMatchObject({ ok: false });
+	});
+
+	test('an entry that has no JSON itself is refused too', () => {
+		const circle: unknown[] = [];
+		circle.push(circle);
+		for (const entry of [undefined, circle, { value: 1n }]) {
+			const message = expect.stringContaining(
+				'has an entry without a name and a value: ',
+			) as string;
+			expect(json([entry])).toMatchObject({ ok: false, failure: { message } });
+		}
 	});
 
 	test.each(['{ "a": 1, "b": 2, "a" : 3 }', '{ "a": 1, "\\u0061": 3 }'])(
@@ -223,6 +253,27 @@ describe('JSON', () => {
 			);
 		},
 	);
+
+	test.each([
+		['long', 'x'.repeat(8 * 2 ** 20)],
+		['quotes', '"'.repeat(2 ** 20)],
+		['backslashes', '\\'.repeat(2 ** 20)],
+		['line breaks', '\n'.repeat(2 ** 20)],
+	])('may have a value of megabytes: %s', (_, value) => {
+		expect(json(JSON.stringify({ a: value, b: 'c' }))).toEqual(bound({ a: value, b: 'c' }));
+		expect(json(`{"a":${JSON.stringify(value)},"a":1}`)).toMatchObject({ ok: false });
+	});
+
+	test('may have tens of thousands of names, and says a long one in short', () => {
+		const names = Array.from({ length: 50_000 }, (_, index) => `name ${index}`);
+		const values = Object.fromEntries(names.map((name) => [name, 'x']));
+		expect(json(JSON.stringify(values))).toEqual(bound(values));
+		const long = 'n'.repeat(2 ** 20);
+		for (const source of [`{"${long}":1,"${long}":2}`, `{"${long}":{}}`]) {
+			const read = json(source);
+			expect(read.ok || read.failure.message.length).toBeLessThan(200);
+		}
+	});
 
 	test('with an object as a value is refused for that, whatever names are in it', () => {
 		expectRefusal(

@@ -1,8 +1,8 @@
 import type { IExecuteFunctions, ResourceMapperValue } from 'n8n-workflow';
 
 import { readChoice } from '../../readValue';
-import { asError, fail, sentences, succeed, type Failed, type Result } from '../../result';
-import { isJsonObject, type ParameterBinding } from '../../service/types';
+import { asError, asText, fail, sentences, succeed, type Failed, type Result } from '../../result';
+import { isJsonObject, toText, type ParameterBinding } from '../../service/types';
 import { toParameterName } from '../../storedText';
 import { shorten } from '../../wording';
 
@@ -68,9 +68,9 @@ function readFields(context: IExecuteFunctions, itemIndex: number): Result<Given
 	if (missing) {
 		const name = toParameterName(missing.id);
 		return fail({
-			message: `Parameter '${name}' is required and has no value`,
+			message: `Parameter '${shorten(name)}' is required and has no value`,
 			description: isMapped
-				? `The input item has no field '${name}'. Add it before this node, or choose 'Map Each Column Manually'.`
+				? `The input item has no field '${shorten(name)}'. Add it before this node, or choose 'Map Each Column Manually'.`
 				: 'Fill it in. An expression must give a value for every item.',
 		});
 	}
@@ -87,7 +87,7 @@ function readPairs(pairs: unknown): Result<Given[]> {
 	if (!Array.isArray(pairs)) return succeed([]);
 	const given = pairs
 		.filter(isJsonObject)
-		.map(({ name, value }) => ({ name: typeof name === 'string' ? name.trim() : '', value }));
+		.map(({ name, value }) => ({ name: toText(name).trim(), value }));
 	if (given.some(({ name, value }) => name === '' && !isEmpty(value))) {
 		return fail({
 			message: "A name under 'Parameters' is empty",
@@ -117,16 +117,25 @@ function readJson(source: unknown): Result<Given[]> {
 	if (!Array.isArray(json)) {
 		return refuseJson("'Parameters (JSON)' is neither an object nor an array");
 	}
-	const wrong = json.findIndex((entry) => !isGiven(entry));
-	if (wrong < 0) return succeed(json.filter(isGiven));
-	const entry = shorten(JSON.stringify(json[wrong]));
+	const pairs = json.filter(isPair);
+	if (pairs.length === json.length) {
+		return succeed(pairs.map(({ name, value }) => ({ name: toText(name), value })));
+	}
+	const entry = shorten(show(json.find((one) => !isPair(one))));
 	return refuseJson(`'Parameters (JSON)' has an entry without a name and a value: ${entry}`);
 }
 
-function isGiven(entry: unknown): entry is Given {
-	return (
-		isJsonObject(entry) && typeof entry.name === 'string' && entry.name !== '' && 'value' in entry
-	);
+function isPair(entry: unknown): entry is { name: unknown; value: unknown } {
+	return isJsonObject(entry) && toText(entry.name) !== '' && 'value' in entry;
+}
+
+/** An expression may give what has no JSON, such as `undefined`, a big number or a circle. */
+function show(entry: unknown): string {
+	try {
+		return String(JSON.stringify(entry));
+	} catch {
+		return asText(entry);
+	}
 }
 
 function parseJson(source: string): Result<unknown> {
@@ -139,19 +148,32 @@ function parseJson(source: string): Result<unknown> {
 	}
 }
 
-/** The names in a JSON object that holds no other; `JSON.parse` keeps the last of a repeated name. */
+/**
+ * The names in a JSON object that holds no other; `JSON.parse` keeps the last of a repeated name. It goes from
+ * quote to quote: a pattern of a whole text takes more of the stack the longer the text is.
+ */
 function namesIn(source: string): string[] {
-	const strings = source.matchAll(/("(?:[^"\\]|\\.)*")(\s*:)?/g);
-	return [...strings]
-		.filter((match) => match[2])
-		.map((match) => String(JSON.parse(String(match[1]))));
+	const names: string[] = [];
+	const colon = /\s*:/y;
+	let begin: number | undefined;
+	for (const { 0: found, index } of source.matchAll(/\\.|"/g)) {
+		if (found !== '"') continue;
+		if (begin === undefined) {
+			begin = index;
+			continue;
+		}
+		colon.lastIndex = index + 1;
+		if (colon.test(source)) names.push(String(JSON.parse(source.slice(begin, index + 1))));
+		begin = undefined;
+	}
+	return names;
 }
 
 function bind(given: Given[]): Result<ParameterBinding[]> {
 	const nested = given.find(({ value }) => !isEmpty(value) && !isScalar(value));
 	if (nested) {
 		return fail({
-			message: `The value of parameter '${nested.name}' is ${Array.isArray(nested.value) ? 'an array' : 'an object'}`,
+			message: `The value of parameter '${shorten(nested.name)}' is ${Array.isArray(nested.value) ? 'an array' : 'an object'}`,
 			description:
 				'The service takes text. Give a single value, or turn it into text first, for example with {{ JSON.stringify($json.field) }}.',
 		});
@@ -166,12 +188,13 @@ function bind(given: Given[]): Result<ParameterBinding[]> {
 }
 
 function repeatedName(names: string[]): string | undefined {
-	return names.find((name, index) => names.indexOf(name) !== index);
+	const seen = new Set<string>();
+	return names.find((name) => seen.size === seen.add(name).size);
 }
 
 function refuseRepeated(name: string): Failed {
 	return fail({
-		message: `Parameter '${name}' is given more than once`,
+		message: `Parameter '${shorten(name)}' is given more than once`,
 		description: 'Keep one value for each parameter.',
 	});
 }
