@@ -56,6 +56,15 @@ describe('fields', () => {
 		);
 	});
 
+	test.each(['odd', 7, {}, [null, 'odd', 7, {}, { id: {} }]])(
+		'that an odd workflow describes as %j break nothing',
+		(schema) => {
+			expect(read(fields({ city: 'Paris' }, schema))).toEqual(bound({ city: 'Paris' }));
+			expect(read(fields('odd', schema))).toEqual(bound({}));
+			expect(read(fields(null, schema, 'autoMapInputData'))).toEqual(bound({}));
+		},
+	);
+
 	test('that the user has removed are not required', () => {
 		const schema = [column('city', { required: true, removed: true })];
 		expect(read(fields({}, schema))).toEqual(bound({}));

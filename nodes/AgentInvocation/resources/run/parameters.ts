@@ -47,7 +47,12 @@ function readFields(context: IExecuteFunctions, itemIndex: number): Result<Given
 		itemIndex,
 		{},
 	) as Partial<ResourceMapperValue>;
-	const schema = (fields.schema ?? []).filter((field) => !field.removed);
+	// A workflow that was written by hand may hold anything.
+	const columns: unknown = fields.schema;
+	const schema = (Array.isArray(columns) ? columns : [])
+		.filter(isJsonObject)
+		.filter(({ removed }) => removed !== true)
+		.map(({ id, required }) => ({ id: toText(id), required: required === true }));
 	const isMapped = fields.mappingMode === 'autoMapInputData';
 	if (isMapped && schema.length === 0 && isAgentExpression(context)) {
 		return fail({
@@ -60,7 +65,10 @@ function readFields(context: IExecuteFunctions, itemIndex: number): Result<Given
 	const values = new Map(
 		isMapped
 			? schema.map(({ id }) => [toParameterName(id), json.get(toParameterName(id))])
-			: Object.entries(fields.value ?? {}).map(([id, value]) => [toParameterName(id), value]),
+			: Object.entries(isJsonObject(fields.value) ? fields.value : {}).map(([id, value]) => [
+					toParameterName(id),
+					value,
+				]),
 	);
 	const missing = schema.find(
 		({ id, required }) => required && isEmpty(values.get(toParameterName(id))),
