@@ -1,6 +1,7 @@
 import { systemClock as clock } from '../../nodes/AgentInvocation/clock.ts';
 import type { ItemWork, Operation } from '../../nodes/AgentInvocation/resources/operation.ts';
 import type { Step } from '../../nodes/AgentInvocation/runs/itemState.ts';
+import { RunMemory } from '../../nodes/AgentInvocation/runs/runMemory.ts';
 import { RateLimiter } from '../../nodes/AgentInvocation/service/rateLimiter.ts';
 import { contextOf } from '../support/simulation/fakeContext.cts';
 import { settle } from '../support/virtualTime.cts';
@@ -9,8 +10,12 @@ import { settle } from '../support/virtualTime.cts';
 export async function endedMeanwhile({ begin }: Operation, parameters: object): Promise<Step> {
 	const ending = new AbortController();
 	setTimeout(() => ending.abort(), 1_000);
+	const context = contextOf({ parameters: { ...parameters } });
+	const memory = RunMemory.open(context, clock.date());
+	if (!memory.ok) throw new Error(memory.failure.message);
 	const work = {
-		context: contextOf({ parameters: { ...parameters } }),
+		context,
+		memory: memory.value,
 		itemIndex: 0,
 		service: { key: 'key', limiter: new RateLimiter(clock), send: () => new Promise(() => {}) },
 		signal: ending.signal,

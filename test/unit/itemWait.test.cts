@@ -26,7 +26,7 @@ afterEach(() => jest.useRealTimers());
 /** What the node of one item works with, with these options, at a service that gives this answer in place of its own. */
 function workOf(options: object = {}, parking: Partial<Parking> = {}, answer?: Answer): ItemWork {
 	const context = contextOf({ parameters: { options } });
-	const memory = RunMemory.open(context, true, clock.date());
+	const memory = RunMemory.open(context, clock.date());
 	if (!memory.ok) throw new Error(memory.failure.message);
 	const wide = { latestEndOn: Infinity, pollsFrom: 0, parksFrom: 0 };
 	return {

@@ -408,3 +408,40 @@ test.each([
 		expect(await looksPerItem(800)).toBeLessThan(2 * few);
 	},
 );
+
+describe('an item that is refused', () => {
+	const refused = { ...failed, isRefused: true } as ItemState;
+	const known = (): ItemState => ({ is: 'notBegun', isKnown: true });
+
+	test('ends the loop once all that is known has ended, and nothing new is begun', async () => {
+		const begun: number[] = [];
+		const polled: number[] = [];
+		const { states, end } = loopOf([refused, notBegun(), waiting(5_000), known(), known()], {
+			stopsAtFailure: true,
+			concurrency: fixedAt(1),
+			begin: (index) => Promise.resolve((begun.push(index), waiting(clock.now() + 1_000))),
+			poll: (index) => Promise.resolve((polled.push(index), done)),
+		});
+		expect(await end()).toMatchObject({ is: 'failed', index: 0 });
+		expect(begun).toEqual([3, 4]);
+		expect([...polled].sort()).toEqual([2, 3, 4]);
+		expect(states[1]).toEqual({ is: 'notBegun' });
+	});
+
+	test('lets another one that fails end the loop at once', async () => {
+		const { end } = loopOf([refused, waiting(0), waiting(5_000)], {
+			stopsAtFailure: true,
+			poll: (index) => Promise.resolve(index === 1 ? failed : done),
+		});
+		expect(await end()).toMatchObject({ is: 'failed', index: 1 });
+	});
+
+	test('keeps nothing from beginning where the node continues, and what is known comes first', async () => {
+		const begun: number[] = [];
+		const { end } = loopOf([refused, notBegun(), known(), notBegun(), known()], {
+			begin: (index) => Promise.resolve((begun.push(index), done)),
+		});
+		expect(await end()).toEqual({ is: 'worked' });
+		expect(begun).toEqual([2, 4, 1, 3]);
+	});
+});

@@ -30,7 +30,7 @@ async function open({
 	const kept = {};
 	const pass = (more: Told = {}) => {
 		const context = contextOf({ ...told, kept, ...more });
-		const opened = RunMemory.open(context, true, BEGAN_ON);
+		const opened = RunMemory.open(context, BEGAN_ON);
 		if (!opened.ok) throw new Error(opened.failure.message);
 		return { context, memory: opened.value };
 	};

@@ -509,7 +509,7 @@ describe('Retry On Fail', () => {
 		});
 		host.parametersOf = () => ({ item: 0, at: ++asked });
 		await expect(settle(host.runWithRetries(3))).resolves.toHaveLength(1);
-		expect(asked).toBeGreaterThan(1);
+		expect(asked).toBe(1);
 		expect(host.simulation.service.created).toHaveLength(1);
 	});
 

@@ -106,7 +106,7 @@ describe('an item that fails ends the node, and the message', () => {
 		});
 		expect(thrown?.message).toBe('Wrong 0');
 		expect(thrown?.description).toBe(
-			`Mend it. ${GO_ON} Runs may have been started for these items too: 2.`,
+			`Mend it. To get the results of the other items, set 'On Error' to 'Continue' in this node's settings, save the workflow, and choose 'Retry with currently saved workflow' in Executions. Runs may have been started for these items too: 2.`,
 		);
 	});
 });

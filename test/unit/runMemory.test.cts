@@ -5,7 +5,8 @@ import type { Wait } from '../../nodes/AgentInvocation/runs/itemState.ts';
 import { RunMemory } from '../../nodes/AgentInvocation/runs/runMemory.ts';
 import { contextOf, type Told } from '../support/simulation/fakeContext.cts';
 
-const run = { baseUrl: 'https://agents.example.com', agentId: 1, runId: 'run', startedOn: 5 };
+const BASE_URL = 'https://agents.example.com';
+const run = { baseUrl: BASE_URL, agentId: 1, runId: 'run', startedOn: 5 };
 const started: ItemMemory = { is: 'started', fingerprint: 'f', run };
 const inDoubt: ItemMemory = { is: 'inDoubt', fingerprint: 'f' };
 const done: ItemMemory = { is: 'done', fingerprint: 'f', run, outputs: [{ a: 1 }] };
@@ -16,9 +17,9 @@ function host(told: Told = {}) {
 	let kept: IDataObject = {};
 	return {
 		kept: () => kept,
-		open(more: Told = {}, { startsRuns = true, date = 100 } = {}) {
+		open(more: Told = {}, { date = 100 } = {}) {
 			kept = JSON.parse(JSON.stringify(kept)) as IDataObject;
-			const opened = RunMemory.open(contextOf({ ...told, kept, ...more }), startsRuns, date);
+			const opened = RunMemory.open(contextOf({ ...told, kept, ...more }), date);
 			if (!opened.ok) throw new Error(opened.failure.message);
 			return opened.value;
 		},
@@ -37,6 +38,7 @@ describe('the node begins', () => {
 	test.each(['7', undefined])('without items, and in execution %p', (executionId) => {
 		expect(host().open({ executionId }).stored).toEqual({
 			executionId: executionId ?? '',
+			entered: expect.stringMatching(/^.{16}$/) as string,
 			attempts: 1,
 			beganOn: 100,
 			items: {},
@@ -100,22 +102,28 @@ describe('the node begins', () => {
 });
 
 describe('after a crash', () => {
-	const crash = (startsRuns: boolean) => {
+	const crash = () => {
 		const n8n = host(twoItems);
 		const memory = n8n.open();
 		memory.note(0, started);
 		memory.rest({ source: null });
-		return n8n.open({ executionId: '2' }, { startsRuns });
+		return n8n.open({ executionId: '2' });
 	};
 
 	test('items that are not known to have begun may have started a run', () => {
-		const memory = crash(true);
+		const memory = crash();
+		memory.doubtOthers(2);
 		expect(memory.item(0)).toEqual(started);
-		expect(memory.recall(1, 'any')).toEqual({ is: 'inDoubt', fingerprint: '' });
+		expect(memory.recall(1, BASE_URL, 'any')).toEqual({ is: 'inDoubt', fingerprint: '' });
 	});
 
-	test('they have not where the node starts none', () => {
-		expect(crash(false).item(1)).toBeUndefined();
+	test('the execution that crashed is known, and no other one', () => {
+		expect(crash().crashedIn).toBe('1');
+		const n8n = host();
+		n8n.open();
+		expect(n8n.open({ executionId: '2' }).crashedIn).toBeUndefined();
+		n8n.open().rest({ until: 7, source: null });
+		expect(n8n.open().crashedIn).toBeUndefined();
 	});
 });
 
@@ -157,19 +165,40 @@ describe('an item', () => {
 	test('is known within its execution, whatever it would start now', () => {
 		const memory = host().open();
 		memory.note(0, started);
-		expect(memory.recall(0, 'other')).toEqual(started);
-		expect(memory.recall(1, 'f')).toBeUndefined();
+		expect(memory.recall(0, BASE_URL)).toEqual(started);
+		expect(memory.recall(0, BASE_URL, 'other')).toEqual(started);
+		expect(memory.recall(1, BASE_URL, 'f')).toBeUndefined();
 	});
 
-	test('is known in another execution where it would start the same, and where it is in doubt', () => {
+	test('is not known where its run is at another service', () => {
+		const memory = host().open();
+		memory.note(0, started);
+		memory.note(1, inDoubt);
+		expect(memory.recall(0, 'https://other.example.com')).toBeUndefined();
+		expect(memory.recall(1, 'https://other.example.com')).toEqual(inDoubt);
+	});
+
+	test('is known in another execution, whatever it would start now, if the node is as it was', () => {
+		const parameters = { a: 1, options: { timeout: 1 }, waitForCompletion: true };
+		const n8n = host({ node: { parameters } });
+		n8n.open().note(0, done);
+		const node = { parameters: { a: 1, options: { timeout: 2 }, waitForCompletion: false } };
+		expect(n8n.open({ executionId: '2', node }).recall(0, BASE_URL, 'other')).toEqual(done);
+	});
+
+	test('is known after the node has changed where it would start the same, and where it is in doubt', () => {
 		const n8n = host();
 		const memory = n8n.open();
 		memory.note(0, done);
 		memory.note(1, inDoubt);
-		const other = n8n.open({ executionId: '2' });
-		expect(other.recall(0, 'f')).toEqual(done);
-		expect(other.recall(0, 'other')).toBeUndefined();
-		expect(other.recall(1, 'other')).toEqual(inDoubt);
+		const other = n8n.open({ executionId: '2', node: { parameters: { a: 2 } } });
+		expect(other.recall(0, BASE_URL, 'f')).toMatchObject(done);
+		expect(other.recall(0, BASE_URL, 'other')).toBeUndefined();
+		expect(other.recall(0, BASE_URL)).toBeUndefined();
+		expect(other.recall(1, BASE_URL, 'other')).toMatchObject(inDoubt);
+		// What is noted since then is known as before.
+		other.note(0, done);
+		expect(other.recall(0, BASE_URL, 'other')).toEqual(done);
 	});
 
 	test('that is forgotten is not known', () => {
@@ -208,7 +237,7 @@ describe('an item', () => {
 	test('that has failed in doubt stays in doubt', () => {
 		const memory = host().open();
 		memory.note(0, inDoubt);
-		expect(memory.isInDoubt(0)).toBe(false);
+		expect(memory.isInDoubt(0)).toBe(true);
 		memory.noteEnd(0, { is: 'failed', failure });
 		expect(memory.isInDoubt(0)).toBe(true);
 		memory.noteEnd(1, { is: 'failed', failure });
@@ -270,7 +299,7 @@ describe('what another version has noted', () => {
 		['text', /cannot be read/],
 		[null, /cannot be read/],
 	])('%j starts nothing, and its runs are named', (agentInvocation, said) => {
-		const opened = RunMemory.open(contextOf({ kept: { agentInvocation } }), true, 0);
+		const opened = RunMemory.open(contextOf({ kept: { agentInvocation } }), 0);
 		expect(opened).toMatchObject({
 			ok: false,
 			failure: {

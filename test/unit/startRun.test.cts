@@ -31,7 +31,7 @@ interface Start {
 function execution(...answers: Answer[]) {
 	const kept = {};
 	const open = (told: Told = {}) => {
-		const opened = RunMemory.open(contextOf({ kept, ...told }), true, 0);
+		const opened = RunMemory.open(contextOf({ kept, ...told }), 0);
 		if (!opened.ok) throw new Error(opened.failure.message);
 		return opened.value;
 	};
@@ -41,7 +41,9 @@ function execution(...answers: Answer[]) {
 		notedAtRequests: [] as unknown[],
 		/** n8n runs the node once more: in the same execution, or in that of its Retry. */
 		again(told: Told = {}) {
-			self.memory = open({ node: { retryOnFail: true, maxTries: 5 }, ...told });
+			// Before the Retry, the user has changed the node.
+			const parameters = told.executionId === undefined ? {} : { changed: true };
+			self.memory = open({ node: { retryOnFail: true, maxTries: 5, parameters }, ...told });
 			return self;
 		},
 		async start({

@@ -11,6 +11,7 @@ import { isTool } from '../host';
 import { toErrorItem } from '../errors/errorItem';
 import { cancelledError, toNodeError } from '../errors/nodeError';
 import { idle } from '../parking/barrier';
+import { mayHaveGoneOn } from '../parking/crash';
 import { openParking, type Parking } from '../parking/parking';
 import { removeTraces, requestRest, sourceOf } from '../parking/pause';
 import { asError, type Failure, type Result } from '../result';
@@ -22,6 +23,7 @@ import { openService } from '../service/service';
 import { nameRun } from '../wording';
 import type { ItemWork, Operation } from './operation';
 import { pollItem, resumeWait } from './run/itemWait';
+import { refuse } from './run/startRun';
 import { stopError } from './stopError';
 
 /**
@@ -38,12 +40,15 @@ export async function processItems(
 	response: EngineResponse | undefined,
 	operation: Operation,
 ): Promise<NodeOutput> {
-	const opened = RunMemory.open(context, operation.runs === 'starts', clock.date());
+	const opened = RunMemory.open(context, clock.date());
 	if (!opened.ok) return [await failAll(context, opened.failure)];
 	const memory = opened.value;
 	const source = memory.rested?.source ?? sourceOf(context);
 	// Before any expression is evaluated, which may look back at where the input came from.
 	if (memory.rested) removeTraces(context, source);
+	if (operation.runs === 'starts' && (await mayHaveGoneOn(context, memory, clock.date()))) {
+		memory.doubtOthers(context.getInputData().length);
+	}
 	const parking = await openParking(context, response, memory, clock);
 	return await new NodeRun(context, operation, memory, source, parking).run();
 }
@@ -150,8 +155,9 @@ class NodeRun {
 	/** Where an item stands when the run begins. */
 	private stateOf(index: number): ItemState {
 		const { context, memory, parking } = this;
-		const item = memory.goesOn ? memory.item(index) : undefined;
-		if (!item || item.is === 'inDoubt') return { is: 'notBegun' };
+		const item = memory.item(index);
+		if (item?.is === 'inDoubt') return refuse(item);
+		if (!item || !memory.goesOn) return { is: 'notBegun', isKnown: item !== undefined };
 		if (item.is !== 'started') return item;
 		try {
 			const step = resumeWait(item, { context, itemIndex: index, parking });

@@ -30,7 +30,9 @@ export function stopError(
 	const description = sentences(
 		failure.description,
 		count > 1 &&
-			"To go on with the other items, set 'On Error' to 'Continue' in this node's settings.",
+			(memory.isInDoubt(index)
+				? "To get the results of the other items, set 'On Error' to 'Continue' in this node's settings, save the workflow, and choose 'Retry with currently saved workflow' in Executions."
+				: "To go on with the other items, set 'On Error' to 'Continue' in this node's settings."),
 		others.length > 0 && "'Retry' in Executions keeps the runs of the other items.",
 		inDoubt.length > 0 && `Runs may have been started for these items too: ${few(inDoubt)}.`,
 	);

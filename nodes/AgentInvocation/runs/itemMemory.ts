@@ -31,8 +31,17 @@ interface StoredWait extends Pick<Wait, 'troubles' | 'doubts' | 'isEarlier' | 'i
  * What is known of an item, under the fingerprint of what it was to start: two, with a space between them,
  * where the agent was given by its name. Plain JSON.
  */
-export type ItemMemory = { fingerprint: string } & (
-	| { is: 'inDoubt' }
+export type ItemMemory = {
+	fingerprint: string;
+	/** Noted before the user changed the node: it counts only where the item would start the same. */
+	isOld?: boolean;
+} & (
+	| {
+			/** A run may have been started. */
+			is: 'inDoubt';
+			/** Absent where it is not known either whether the item had begun. */
+			agentId?: number;
+	  }
 	| { is: 'started'; run: KnownRun; wait?: StoredWait }
 	| { is: 'done'; run?: KnownRun; outputs: IDataObject[] }
 	| {
@@ -60,6 +69,8 @@ export interface StoredMemory {
 	passesResponse?: boolean;
 	/** The execution that the node has run in last. n8n's Retry makes another one. */
 	executionId: string;
+	/** A hash of what the user has entered in the node. */
+	entered: string;
 	/** How many attempts have begun in it. */
 	attempts: number;
 	items: Record<string, ItemMemory>;

@@ -40,7 +40,14 @@ export type Step =
 			outputs: IDataObject[];
 			/** The run has failed or was cancelled. */ isUnsuccessful?: boolean;
 	  }
-	| { is: 'failed'; failure: Failure; /** The run itself has ended so. */ runEnded?: boolean }
+	| {
+			is: 'failed';
+			failure: Failure;
+			/** The run itself has ended so. */
+			runEnded?: boolean;
+			/** It was not begun, since it may have been before: where it ends the node, it does so last. */
+			isRefused?: boolean;
+	  }
 	| { is: 'waiting'; wait: Wait }
 	/** The signal came first: the item stays as it was. */
 	| { is: 'stopped' };
@@ -48,7 +55,10 @@ export type Step =
 export type Ended = Step & { is: 'done' | 'failed' };
 
 /** Where an item stands. */
-export type ItemState = { is: 'notBegun' } | { is: 'underWay' } | Exclude<Step, { is: 'stopped' }>;
+export type ItemState =
+	| { is: 'notBegun'; /** Something of it is known from before. */ isKnown?: boolean }
+	| { is: 'underWay' }
+	| Exclude<Step, { is: 'stopped' }>;
 
 /** Ends an item with its one output. */
 export function done(output: IDataObject, isUnsuccessful = false): Step {

@@ -58,7 +58,7 @@ export type LoopEnd =
  */
 export class Loop {
 	/** In their order; those from `nextToBegin` on. */
-	private readonly notBegun: number[] = [];
+	private notBegun: number[] = [];
 
 	private nextToBegin = 0;
 
@@ -80,6 +80,9 @@ export class Loop {
 
 	private failure: { index: number; failure: Failure } | undefined;
 
+	/** The same of an item that is refused: it ends the loop once nothing is left to do. */
+	private refusal: { index: number; failure: Failure } | undefined;
+
 	private hasNews = false;
 
 	private waking = new AbortController();
@@ -90,6 +93,7 @@ export class Loop {
 		readonly states: ItemState[],
 	) {
 		for (const [index, state] of states.entries()) this.put(index, state);
+		this.order();
 		const free = Math.max(work.concurrency.atFirst - this.waiting.size, 0);
 		this.beforeCheckpoint = work.checkpoints ? Math.min(free, this.leftToBegin) : Infinity;
 	}
@@ -126,7 +130,22 @@ export class Loop {
 		const now = this.work.clock.now();
 		this.poll(now);
 		this.beginMore(now);
-		return this.underWay.size + left === 0 ? { is: 'worked' } : undefined;
+		return this.underWay.size + left === 0 ? this.end() : undefined;
+	}
+
+	private end(): LoopEnd {
+		return this.refusal ? { is: 'failed', ...this.refusal } : { is: 'worked' };
+	}
+
+	/** What is known comes first. Where the loop is to end with a refusal, nothing new is begun. */
+	private order(): void {
+		const isKnown = (index: number) => {
+			const state = this.states[index];
+			return state?.is === 'notBegun' && state.isKnown === true;
+		};
+		const known = this.notBegun.filter(isKnown);
+		const others = this.refusal ? [] : this.notBegun.filter((index) => !isKnown(index));
+		this.notBegun = [...known, ...others];
 	}
 
 	/** When the first items are taken to go well; Infinity where no time decides that. */
@@ -190,7 +209,7 @@ export class Loop {
 			this.latestStartAt = Math.max(this.latestStartAt, state.wait.startedAt);
 		}
 		if (state.is === 'failed' && this.work.stopsAtFailure) {
-			this.failure ??= { index, failure: state.failure };
+			this[state.isRefused ? 'refusal' : 'failure'] ??= { index, failure: state.failure };
 		}
 	}
 

@@ -1,4 +1,6 @@
-import type { IDataObject, IExecuteFunctions } from 'n8n-workflow';
+import { createHash } from 'node:crypto';
+
+import type { IDataObject, IExecuteFunctions, INode } from 'n8n-workflow';
 
 import { keptBy, runsInAgent } from '../host';
 import { fail, sentences, succeed, type Result } from '../result';
@@ -17,7 +19,7 @@ const MOST_ATTEMPTS = 5;
  * - `first`: there was none.
  * - `goingOn`: after a rest.
  * - `afterCrash`: n8n's Retry of an execution that ended unforeseen after a rest.
- * - `retry`: of a node that has failed.
+ * - `retry`: of a node that has failed, or that the user has changed since its rest.
  * - `exhausted`: the same, but Retry On Fail allows no further attempt. n8n counts them anew after each rest.
  */
 export type Beginning = 'first' | 'goingOn' | 'afterCrash' | 'retry' | 'exhausted';
@@ -33,7 +35,8 @@ export class RunMemory {
 		/** What n8n stores. */
 		readonly stored: StoredMemory,
 		readonly beginning: Beginning,
-		private readonly isNewExecution: boolean,
+		/** The execution that ended unforeseen after the rest, if one has. */
+		readonly crashedIn: string | undefined,
 		/** The rest that has just ended, if one has. */
 		readonly rested: Rest | undefined,
 		/** Forgets all: the node has succeeded, and n8n retries it no more. */
@@ -43,12 +46,10 @@ export class RunMemory {
 	/**
 	 * Opens the memory of a run of the node.
 	 *
-	 * @param startsRuns whether to begin an item is to start a run: after a crash, those not known to have
-	 *   begun may have
 	 * @param date the present one, in ms since the epoch
 	 * @returns a failure that names the runs it can find when the memory is not of this package's making
 	 */
-	static open(context: IExecuteFunctions, startsRuns: boolean, date: number): Result<RunMemory> {
+	static open(context: IExecuteFunctions, date: number): Result<RunMemory> {
 		const runIndex = Number(context.getWorkflowDataProxy(0).$runIndex);
 		const executionId = context.getExecutionId() ?? '';
 		// The calls of a tool in its agent's process share run index and context, so each has its own memory.
@@ -59,24 +60,23 @@ export class RunMemory {
 		const byRunIndex = all.byRunIndex as Record<string, StoredMemory>;
 		kept.agentInvocation = all;
 		const isFirst = byRunIndex[runIndex] === undefined;
-		const begun = { executionId, attempts: 0, beganOn: date, items: {} };
+		const entered = enteredIn(context);
+		const begun = { executionId, entered, attempts: 0, beganOn: date, items: {} };
 		const stored = (byRunIndex[runIndex] ??= begun);
 		const { rest } = stored;
 		delete stored.rest;
 		const isNewExecution = stored.executionId !== executionId;
+		const isChanged = isNewExecution && stored.entered !== entered;
+		const crashedIn = isNewExecution && rest ? stored.executionId : undefined;
+		if (isChanged) for (const item of Object.values(stored.items)) item.isOld = true;
 		// n8n counts attempts, and the workflow's timeout, anew in its Retry.
-		if (isNewExecution) Object.assign(stored, { executionId, attempts: 0, beganOn: date });
+		if (isNewExecution) Object.assign(stored, { executionId, entered, attempts: 0, beganOn: date });
 		if (isNewExecution || !rest) stored.attempts++;
-		const afterRest = isNewExecution ? 'afterCrash' : 'goingOn';
+		const afterRest = isChanged ? 'retry' : isNewExecution ? 'afterCrash' : 'goingOn';
 		const afterFailure = stored.attempts > mostAttempts(context) ? 'exhausted' : 'retry';
 		const beginning = isFirst ? 'first' : rest ? afterRest : afterFailure;
-		if (beginning === 'afterCrash' && startsRuns) {
-			for (const index of context.getInputData().keys()) {
-				stored.items[index] ??= { is: 'inDoubt', fingerprint: '' };
-			}
-		}
 		if (beginning === 'retry') prepareRetry(stored.items, date);
-		const memory = new RunMemory(stored, beginning, isNewExecution, rest, () => {
+		const memory = new RunMemory(stored, beginning, crashedIn, rest, () => {
 			delete byRunIndex[runIndex];
 			if (Object.keys(byRunIndex).length === 0) delete kept.agentInvocation;
 		});
@@ -99,21 +99,32 @@ export class RunMemory {
 	}
 
 	/**
-	 * What is known of an item that was to start the same; undefined when that is nothing. Within one execution
-	 * an item starts the same, whatever its expressions give this time; and what is in doubt stays so.
+	 * What is known of an item, for going on from it; undefined when that is nothing. As long as the user has not
+	 * changed the node, an item starts the same, whatever its expressions give this time; and what is in doubt
+	 * stays so.
 	 *
-	 * @param fingerprint one of those that it may be noted under
+	 * @param baseUrl of the item's service: a run at another one cannot be asked for
+	 * @param fingerprint one of those that it may be noted under; absent where it is not known yet
 	 */
-	recall(index: number, fingerprint: string): ItemMemory | undefined {
+	recall(index: number, baseUrl: string, fingerprint?: string): ItemMemory | undefined {
 		const item = this.item(index);
-		const isSame = !this.isNewExecution || item?.fingerprint.split(' ').includes(fingerprint);
-		return isSame || item?.is === 'inDoubt' ? item : undefined;
+		const isElsewhere = (this.runOf(index)?.baseUrl ?? baseUrl) !== baseUrl;
+		const isSame = fingerprint !== undefined && item?.fingerprint.split(' ').includes(fingerprint);
+		const isOther = isElsewhere || (item?.isOld && !isSame);
+		return isOther && item?.is !== 'inDoubt' ? undefined : item;
 	}
 
-	/** Whether an item has failed, and may have started a run that is not known. */
+	/** Items that are not known to have begun may have: what n8n stored is older than their beginning. */
+	doubtOthers(count: number): void {
+		for (let index = 0; index < count; index++) {
+			this.stored.items[index] ??= { is: 'inDoubt', fingerprint: '' };
+		}
+	}
+
+	/** Whether an item may have started a run that is not known. */
 	isInDoubt(index: number): boolean {
 		const item = this.item(index);
-		return item?.is === 'failed' && item.retriesFrom?.is === 'inDoubt';
+		return (item?.is === 'failed' ? item.retriesFrom : item)?.is === 'inDoubt';
 	}
 
 	note(index: number, item: ItemMemory): void {
@@ -175,6 +186,18 @@ export class RunMemory {
 	}
 }
 
+/**
+ * A hash of what the user has entered in the node, expressions as they are written. How runs are waited for
+ * does not matter: a wait with a longer time limit goes on with the same runs.
+ */
+function enteredIn(context: IExecuteFunctions): string {
+	const { parameters = {} } = context.getNode() as Partial<INode>;
+	const fields = Object.entries(parameters).filter(
+		([name]) => name !== 'options' && name !== 'waitForCompletion',
+	);
+	return createHash('sha256').update(JSON.stringify(fields)).digest('base64').slice(0, 16);
+}
+
 /** How many attempts Retry On Fail allows, the first included: as many as n8n does (docs/n8n.md, Memory). */
 function mostAttempts(context: IExecuteFunctions): number {
 	const { retryOnFail, maxTries } = context.getNode();
@@ -189,8 +212,8 @@ function prepareRetry(items: Record<string, ItemMemory>, date: number): void {
 		else items[key] = from;
 		// Its time limit counts anew.
 		if (from?.is === 'started') {
-			const { fingerprint, run } = from;
-			items[key] = { is: 'started', fingerprint, run: { ...run, startedOn: date } };
+			const { wait, ...started } = from;
+			items[key] = { ...started, run: { ...from.run, startedOn: date } };
 		}
 	}
 }

@@ -75,6 +75,9 @@ export class SimulatedHost {
 
 	cancelling = new AbortController();
 
+	/** When the execution that n8n retries was stopped; undefined when it was not. */
+	stoppedOn: number | undefined;
+
 	constructor(readonly simulation: Simulation) {}
 
 	/** Runs the node to its end, through all rests, while jest's fake clock turns. */
@@ -148,7 +151,7 @@ export class SimulatedHost {
 			...parameters,
 		};
 		const type = toolOf === undefined ? 'agentInvocation' : 'agentInvocationTool';
-		const ourNode = { name: 'Run', type, ...node } as INode;
+		const ourNode = { name: 'Run', type, parameters: fields, ...node } as INode;
 		const items = Array.from({ length: count }, (_, item) => ({ json: { item } }));
 		const functions = {
 			getNode: () => ourNode,
@@ -169,6 +172,10 @@ export class SimulatedHost {
 			getExecutionCancelSignal: () => this.cancelling.signal,
 			getParentNodes: () => [],
 			getChildNodes: () => [],
+			getExecutionDataById: () =>
+				Promise.resolve({
+					resultData: this.stoppedOn === undefined ? {} : { error: { timestamp: this.stoppedOn } },
+				}),
 			getExecuteData: () => ({
 				node: toolOf === undefined ? ourNode : { ...ourNode, name: toolOf },
 				source: keepsNothing ? null : { main: [{ previousNode: 'Source' }] },

@@ -4,7 +4,7 @@ import { readBoolean, readNumber, readOptions } from '../../readValue';
 import { succeed, type Result } from '../../result';
 import { AUTOMATIC, fixedAt, type Concurrency } from '../../runs/concurrency';
 import { done, failed, type Step } from '../../runs/itemState';
-import { readWaitOptions } from '../../runs/waitOptions';
+import { readWaitOptions, type WaitOptions } from '../../runs/waitOptions';
 import { dryRun } from '../../service/endpoints';
 import { read } from '../../service/read';
 import { READ_PATIENCE_MS } from '../../service/retryPolicy';
@@ -15,7 +15,7 @@ import type { ItemWork, Operation } from '../operation';
 import { waitFor } from './itemWait';
 import { notInTools, parameterFields } from './parameterFields';
 import { readBindings } from './parameters';
-import { startRun } from './startRun';
+import { goOnFrom, startRun, type Started } from './startRun';
 import { readWaits, waitForCompletion, waitOptionFields, whileWaiting } from './waitOptionFields';
 
 /** How many items may have begun and not ended, where the user says. */
@@ -93,29 +93,39 @@ function concurrency(context: IExecuteFunctions): Result<Concurrency> {
 
 async function begin(work: ItemWork): Promise<Step> {
 	const { context, itemIndex } = work;
+	const options = readWaitOptions(context, itemIndex);
+	if (!options.ok) return failed(options);
+	const waits = readWaits(context, itemIndex, true);
+	if (!waits.ok) return failed(waits);
+	const started = goOnFrom(work) ?? (await start(work, options.value, waits.value));
+	if (started.is !== 'started') return started;
+	const { run, lastSeen, isEarlier } = started;
+	if (!waits.value) return done({ agent_id: run.agentId, ...lastSeen } as IDataObject);
+	return waitFor(run, options.value, work, lastSeen, isEarlier);
+}
+
+/** Starts an item's run, or compiles its prompt in a dry run. */
+async function start(
+	work: ItemWork,
+	{ timeoutMs }: WaitOptions,
+	waits: boolean,
+): Promise<Started | Step> {
+	const { context, itemIndex } = work;
 	const agent = readAgent(context.getNodeParameter('agentId', itemIndex, ''));
 	if (!agent.ok) return failed(agent);
 	const bindings = readBindings(context, itemIndex);
 	if (!bindings.ok) return failed(bindings);
-	const options = readWaitOptions(context, itemIndex);
-	if (!options.ok) return failed(options);
 	const dry = readBoolean(context.getNodeParameter('dryRun', itemIndex, false), 'Dry Run');
 	if (!dry.ok) return failed(dry);
 	if (dry.value) return await compileOnly(agent.value, bindings.value, work);
-	const waits = readWaits(context, itemIndex, true);
-	if (!waits.ok) return failed(waits);
 	const retries = readBoolean(
 		readOptions(context, itemIndex)('retryCreateOnServerError', false),
 		'Retry Create on Server Error',
 	);
 	if (!retries.ok) return failed(retries);
-	const timeoutMs = waits.value ? options.value.timeoutMs || Infinity : 0;
-	const patienceMs = Math.max(timeoutMs, READ_PATIENCE_MS);
-	const started = await startRun(work, agent.value, bindings.value, retries.value, patienceMs);
-	if (started.is !== 'started') return started;
-	const { run, lastSeen, isEarlier } = started;
-	if (!waits.value) return done({ agent_id: run.agentId, ...lastSeen } as IDataObject);
-	return waitFor(run, options.value, work, lastSeen, isEarlier);
+	const waitsMs = waits ? timeoutMs || Infinity : 0;
+	const patienceMs = Math.max(waitsMs, READ_PATIENCE_MS);
+	return await startRun(work, agent.value, bindings.value, retries.value, patienceMs);
 }
 
 /** Gives exactly what the service answered; what is no object goes under `result`. */

@@ -14,7 +14,7 @@ import type { ItemWork } from '../operation';
 import { nameRun } from '../../wording';
 
 /** An item's run. */
-interface Started {
+export interface Started {
 	is: 'started';
 	run: KnownRun;
 	/** What the service has answered about it. */
@@ -24,9 +24,8 @@ interface Started {
 }
 
 /**
- * Starts an item's run, once: where an earlier attempt of the node has started one for the same item,
- * agent and bindings, that one, or its result, is given in its place. Where it is in doubt whether one was
- * started, nothing is sent.
+ * Starts an item's run, once: where the user has changed the node since an earlier attempt, which has started
+ * one for the same item, agent and bindings, that one, or its result, is given in its place.
  *
  * The name of an agent is looked up for a new run alone: by now it may be another agent's, or nobody's.
  *
@@ -42,7 +41,7 @@ export async function startRun(
 ): Promise<Started | Step> {
 	const { itemIndex, service, memory, signal } = work;
 	const asGiven = fingerprintOf(service.baseUrl, agent, bindings);
-	const earlier = goOnFrom(memory.recall(itemIndex, asGiven), agent);
+	const earlier = goOnFrom(work, asGiven);
 	if (earlier) return earlier;
 
 	const found = await findAgent(agent, work);
@@ -50,12 +49,12 @@ export async function startRun(
 	if (!found.ok) return failed(found);
 	const agentId = found.value;
 	const byId = fingerprintOf(service.baseUrl, agentId, bindings);
-	const same = goOnFrom(memory.recall(itemIndex, byId), agentId);
+	const same = goOnFrom(work, byId);
 	if (same) return same;
 
 	// In doubt from now on, until the answer says otherwise.
 	const fingerprint = [...new Set([byId, asGiven])].join(' ');
-	memory.note(itemIndex, { is: 'inDoubt', fingerprint });
+	memory.note(itemIndex, { is: 'inDoubt', fingerprint, agentId });
 	const purpose = retryOnServerError ? 'createRetryingServerErrors' : 'create';
 	const request = createRun(agentId, bindings);
 	const patience = { clock, since: clock.now(), patienceMs, signal };
@@ -75,9 +74,17 @@ export async function startRun(
 	return failed(failWith(answer, { agentId, bindings, startsRun: true, baseUrl: service.baseUrl }));
 }
 
-/** What an earlier attempt has left to go on from, if anything. */
-function goOnFrom(known: ItemMemory | undefined, agent: GivenAgent): Started | Step | undefined {
-	if (known?.is === 'inDoubt') return refuseInDoubt(agent);
+/**
+ * What an earlier attempt has left of an item to go on from, if anything.
+ *
+ * @param fingerprint of what it would start now; absent where that is not known yet
+ */
+export function goOnFrom(
+	{ memory, itemIndex, service }: ItemWork,
+	fingerprint?: string,
+): Started | Step | undefined {
+	const known = memory.recall(itemIndex, service.baseUrl, fingerprint);
+	if (known?.is === 'inDoubt') return refuse(known);
 	if (known?.is === 'started') {
 		const lastSeen = { run_id: known.run.runId, status: 'pending' };
 		return { is: 'started', run: known.run, lastSeen, isEarlier: true };
@@ -90,16 +97,19 @@ function goOnFrom(known: ItemMemory | undefined, agent: GivenAgent): Started | S
 	return { is: 'started', run, lastSeen: output, isEarlier: true };
 }
 
-function refuseInDoubt(agent: GivenAgent): Step {
-	const isId = typeof agent === 'number';
-	return failed({
+/** Starts no run for an item that may have one. */
+export function refuse({ agentId }: ItemMemory & { is: 'inDoubt' }): Step & { is: 'failed' } {
+	const run = agentId === undefined ? 'a run' : `a run of agent ${agentId}`;
+	return {
+		is: 'failed',
+		isRefused: true,
 		failure: {
-			message: `An earlier attempt may have started a run of agent ${isId ? agent : `'${agent}'`} for this item, so this one starts none`,
+			message: `An earlier attempt may have started ${run} for this item, so this one starts none`,
 			description:
 				"The service did not answer clearly when the run was to be started, or n8n stopped at that moment. Check at the service whether it is there, and get its result with 'Get a run'. To start one in any case, execute the workflow anew instead of retrying it.",
-			details: isId ? { agent_id: agent } : {},
+			details: agentId === undefined ? {} : { agent_id: agentId },
 		},
-	});
+	};
 }
 
 function refuseRunId(run: KnownRun): Step {
