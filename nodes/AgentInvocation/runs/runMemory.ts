@@ -212,8 +212,9 @@ function prepareRetry(items: Record<string, ItemMemory>, date: number): void {
 		else items[key] = from;
 		// Its time limit counts anew.
 		if (from?.is === 'started') {
-			const { wait, ...started } = from;
-			items[key] = { ...started, run: { ...from.run, startedOn: date } };
+			const again = { ...from, run: { ...from.run, startedOn: date } };
+			delete again.wait;
+			items[key] = again;
 		}
 	}
 }
