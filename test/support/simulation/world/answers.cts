@@ -10,6 +10,11 @@ export interface Answered {
 
 const PAGE = '<!DOCTYPE html><html><body><h1>Welcome</h1></body></html>';
 
+/** The key of an organization, by its number. */
+export function apiKeyOf(key: number): string {
+	return `secret-key-${key}-of-an-organization`;
+}
+
 type Makes = (seen: SeenRequest, spec: FaultSpec) => Answered | Error;
 
 const page =
@@ -24,11 +29,15 @@ const ANSWERS: Record<FaultKind, Makes> = {
 	refused: () => thrown('ECONNREFUSED', 'connect', 'connect ECONNREFUSED 192.0.2.1:443'),
 	dns: () => thrown('ENOTFOUND', 'getaddrinfo', 'getaddrinfo ENOTFOUND agents.example.com'),
 	certificate: () => thrown('CERT_HAS_EXPIRED', undefined, 'certificate has expired'),
-	serverError: ({ number }, { status }) =>
+	serverError: ({ number, key }, { status }) =>
 		answer(
 			status,
 			JSON.stringify({
-				error: { code: 'internal_error', message: 'Try later.', request_id: `q${number}` },
+				error: {
+					code: 'internal_error',
+					message: `Try later with ${apiKeyOf(key)}.`,
+					request_id: `q${number}`,
+				},
 			}),
 		),
 	badGateway: (_, { status }) => answer(status, ''),

@@ -2,7 +2,13 @@ import type { History } from './history.cts';
 import { Facts } from './promises/facts.cts';
 import { endedInTime, waitsEnd } from './promises/limits.cts';
 import { eachItemOnce, runDataIsWhole } from './promises/outputs.cts';
-import { fewAreRefused, leavesAlone, pollsInMeasure, takesTurns } from './promises/pace.cts';
+import {
+	fewAreRefused,
+	keepsToConcurrency,
+	leavesAlone,
+	pollsInMeasure,
+	takesTurns,
+} from './promises/pace.cts';
 import { failsForAReason, temporaryFailuresPass } from './promises/reasons.cts';
 import { neverLost, startedOnce } from './promises/runs.cts';
 import { ends, parksWhereItMay, speaksPlainly, storesLittle } from './promises/words.cts';
@@ -16,6 +22,7 @@ export const invariants: Record<string, (facts: Facts) => string[]> = {
 	'Waiting ends': waitsEnd,
 	'An item fails only for a reason that is true': failsForAReason,
 	'A temporary failure does not end a wait': temporaryFailuresPass,
+	'No more items are under way than Max Concurrency says': keepsToConcurrency,
 	'Executions take turns': takesTurns,
 	'A rate limit pauses all requests': leavesAlone,
 	'A run is polled neither too often nor too seldom': pollsInMeasure,

@@ -4,6 +4,7 @@ import { parseArgs } from 'node:util';
 
 import { search, worldOf } from './search.cts';
 import { isKnown } from './known.cts';
+import { tellPlanted } from './planted.cts';
 import { NodeCode } from './nodeCode.cts';
 import { simulate } from './simulate.cts';
 import { traceOf } from './trace.cts';
@@ -23,10 +24,13 @@ async function main(): Promise<void> {
 			world: { type: 'string' },
 			replay: { type: 'string' },
 			lines: { type: 'string', default: '200' },
+			planted: { type: 'boolean', default: false },
 			'without-known': { type: 'boolean', default: false },
 			'no-shrink': { type: 'boolean', default: false },
 		},
 	});
+	const count = Number(values.worlds);
+	if (values.planted) return await tellPlanted({ worlds: count, seed: Number(values.seed), say });
 	const code = new NodeCode();
 	if (values.world !== undefined || values.replay !== undefined) {
 		const world =
@@ -41,7 +45,6 @@ async function main(): Promise<void> {
 		return;
 	}
 	const began = performance.now();
-	const count = Number(values.worlds);
 	const found = await search(code, {
 		worlds: count,
 		seed: Number(values.seed),

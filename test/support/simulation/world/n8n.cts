@@ -227,6 +227,8 @@ export class N8n {
 		if (stack.length === 0) return;
 		if (workflow === 'saved') {
 			const saved = workflowOf(spec);
+			// n8n refuses an execution with a node that the saved workflow does not have.
+			if (stack.some(({ node }) => !saved.getNode(node.name))) return;
 			for (const entry of stack) entry.node = saved.getNode(entry.node.name)!;
 		}
 		const attempt = this.newAttempt(before.index, before);

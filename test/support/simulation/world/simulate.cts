@@ -1,3 +1,4 @@
+import { apiKeyOf } from './answers.cts';
 import type { History } from './history.cts';
 import { N8n } from './n8n.cts';
 import type { NodeCode } from './nodeCode.cts';
@@ -16,7 +17,7 @@ const MOST_MS = 10 * 86_400_000;
 export async function simulate(world: World, code: NodeCode): Promise<History> {
 	const random = randomFrom(world.seed);
 	const clock = new VirtualClock(random);
-	const apiKeys = Array.from({ length: 6 }, (_, key) => `secret-key-${key}-of-an-organization`);
+	const apiKeys = Array.from({ length: 6 }, (_, key) => apiKeyOf(key));
 	const history: History = {
 		world,
 		ended: 'ended',

@@ -34,7 +34,7 @@ const item: fc.Arbitrary<ItemSpec> = fc.record({
 	run,
 	isVolatile: mostly(false, 9, fc.constant(true)),
 	agent: fc.nat(1),
-	ownKey: fc.constant(false),
+	ownKey: mostly(false, 9, fc.constant(true)),
 });
 
 const options: fc.Arbitrary<OptionsSpec> = fc

@@ -1,4 +1,4 @@
-import type { SeenRequest } from '../history.cts';
+import { turnOf, type SeenRequest } from '../history.cts';
 import type { Facts } from './facts.cts';
 
 const HOUR_MS = 3_600_000;
@@ -131,6 +131,28 @@ export function fewAreRefused({ history }: Facts): string[] {
 	const refused = history.requests.filter(({ status, isOwn }) => status === 429 && isOwn).length;
 	const most = 30 + history.requests.length * 0.25;
 	return refused > most ? [`${refused} of ${history.requests.length} requests were refused`] : [];
+}
+
+/** No more items are under way than 'Max Concurrency' says. */
+export function keepsToConcurrency(facts: Facts): string[] {
+	return facts.history.attempts.flatMap((attempt) => {
+		const spec = facts.spec(attempt);
+		const most = Number(spec.options.maxConcurrency ?? 0);
+		const limitMs = facts.timeLimitMs(spec) ?? 0;
+		if (most === 0 || attempt.retryOf || spec.maxTries > 0 || !facts.isWaiting(spec)) return [];
+		const runs = facts.history.runs.filter(({ request }) => request?.execution === attempt);
+		const crowded = runs.find(({ createdAt, tag }) => {
+			const isUnderWay = (run: (typeof runs)[number]) =>
+				run.createdAt < createdAt &&
+				turnOf(run.tag) === turnOf(tag) &&
+				Math.min(run.endsAt, run.createdAt + limitMs) > createdAt &&
+				run.request?.isOwn;
+			return runs.filter(isUnderWay).length >= most;
+		});
+		return crowded
+			? [`execution ${attempt.id} has begun ${crowded.tag} beside ${most} others`]
+			: [];
+	});
 }
 
 /** Another execution's request gets its turn: one item's create does not wait behind all of another's. */

@@ -1,0 +1,62 @@
+import { plantedDefects, type PlantedDefect } from '../plantedDefects.cts';
+import { violationsOf } from './invariants.cts';
+import { NodeCode } from './nodeCode.cts';
+import { kindOf, worldOf } from './search.cts';
+import { simulate } from './simulate.cts';
+
+/** How a planted defect was noticed. */
+interface Noticed {
+	/** In which world, counted from 1. */
+	after: number;
+	what: string;
+}
+
+interface Asked {
+	/** The most for each defect. */
+	worlds: number;
+	seed: number;
+	say: (line: string) => void;
+}
+
+/** Says of each planted defect after how many worlds the simulation notices it. */
+export async function tellPlanted(asked: Asked): Promise<void> {
+	const code = new NodeCode();
+	const usual = new Map<number, Set<string>>();
+	asked.say('| Planted defect | Worlds until noticed | As |\n| --- | --- | --- |');
+	let missed = 0;
+	for (const defect of plantedDefects) {
+		const noticed = await notice(defect, asked, async (seed) => {
+			const known = usual.get(seed) ?? (await kindsIn(seed, code));
+			usual.set(seed, known);
+			return known;
+		});
+		if (!noticed) missed++;
+		const result = noticed ? `${noticed.after} | ${noticed.what}` : `NOT after ${asked.worlds} |`;
+		asked.say(`| ${defect.name} | ${result} |`);
+	}
+	asked.say(`${plantedDefects.length - missed} of ${plantedDefects.length} are noticed`);
+	process.exitCode = missed > 0 ? 1 : 0;
+}
+
+/** A world shows a defect if it breaks a promise in a way in which it does not without the defect. */
+async function notice(
+	defect: PlantedDefect,
+	{ worlds, seed }: Asked,
+	usualKinds: (seed: number) => Promise<Set<string>>,
+): Promise<Noticed | undefined> {
+	const code = new NodeCode(defect);
+	for (let after = 1; after <= worlds; after++) {
+		const kinds = await kindsIn(seed + after - 1, code);
+		if (kinds.size === 0) continue;
+		const usual = await usualKinds(seed + after - 1);
+		const [what] = [...kinds].filter((kind) => !usual.has(kind));
+		if (what !== undefined) return { after, what: what.slice(0, 100).replaceAll('|', '/') };
+	}
+	return undefined;
+}
+
+async function kindsIn(seed: number, code: NodeCode): Promise<Set<string>> {
+	const violations = violationsOf(await simulate(worldOf(seed), code));
+	// By the promise and the beginning, since the rest depends on the moment.
+	return new Set(violations.map((violation) => kindOf(violation).slice(0, 80)));
+}
