@@ -58,8 +58,8 @@ export const plantedDefects: PlantedDefect[] = [
 	plant(
 		'a redirect ends a wait',
 		'service/answerKinds.ts',
-		'	redirect: {\n		mayHaveStarted: false,\n		retried: POLLED,',
-		'	redirect: {\n		mayHaveStarted: false,\n		retried: {},',
+		'redirect: { mayHaveStarted: false, ...REDIRECTED }',
+		'redirect: { mayHaveStarted: false, ...REDIRECTED, retried: {} }',
 	),
 	plant(
 		'a 429 does not pause',
@@ -118,7 +118,7 @@ export const plantedDefects: PlantedDefect[] = [
 	plant(
 		'waiting does not end at the time limit',
 		'runs/waitForRun.ts',
-		'if (isTimeUp) return timeIsUp(seen);',
+		'if ((answer.sentAt ?? 0) >= deadline) return timeIsUp(seen);',
 		'',
 	),
 	plant(
@@ -130,8 +130,8 @@ export const plantedDefects: PlantedDefect[] = [
 	plant(
 		'a status that is not known never ends',
 		'service/runStatus.ts',
-		"return typeof run.completed_at === 'string';",
-		'return false;',
+		"\t\ttypeof completedAt === 'string' &&",
+		"\t\ttypeof completedAt === 'number' &&",
 	),
 	plant(
 		'a cancelled run is not over',
@@ -178,9 +178,9 @@ export const plantedDefects: PlantedDefect[] = [
 	plant('requests are sent without a pace', 'service/pace.ts', 'from + 1_000 / this.rate;', 'now;'),
 	plant(
 		'a request to be left alone for days is heeded',
-		'service/pace.ts',
-		'const LONGEST_PAUSE_MS = 3_600_000;',
-		'const LONGEST_PAUSE_MS = 3_600_000_000;',
+		'service/retryPolicy.ts',
+		'const LONGEST_RETRY_AFTER_MS = 3_600_000;',
+		'const LONGEST_RETRY_AFTER_MS = 3_600_000_000;',
 	),
 	plant(
 		'the rate limiter serves once',
@@ -215,20 +215,20 @@ export const plantedDefects: PlantedDefect[] = [
 	plant(
 		'a wait that is to stay in memory is stored',
 		'parking/barrier.ts',
-		'\tif (staysInMemory) return',
-		'\tif (staysInMemory && waits.length > 99) return',
+		'if (stayInMemory ||',
+		'if (',
 	),
 	plant(
 		'waits are stored for less than 65 s',
 		'parking/barrier.ts',
-		'until: Math.max(due, now + SHORTEST_STORED_DELAY_MS)',
-		'until: due',
+		'until: Math.max(dueAt, now + SHORTEST_STORED_DELAY_MS)',
+		'until: dueAt - 10_000',
 	),
 	plant(
 		'an execution is stored whose caller waits for it',
-		'parking/obstacles.ts',
-		"'error', 'integrated'",
-		"'error', 'integrated', 'evaluation'",
+		'parking/awaited.ts',
+		'if (!ANSWERED_MODES.includes(mode)) return waiting.starter;',
+		'',
 	),
 	plant(
 		'the action of a pause keeps its input',

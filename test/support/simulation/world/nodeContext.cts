@@ -1,4 +1,5 @@
 import type {
+	IAdditionalCredentialOptions,
 	IDataObject,
 	IExecuteData,
 	IExecuteFunctions,
@@ -119,8 +120,10 @@ export function contextOf(call: Call): IExecuteFunctions {
 				this: IExecuteFunctions,
 				type: string,
 				options: IHttpRequestOptions,
+				given?: IAdditionalCredentialOptions,
 			) {
-				const credential = await this.getCredentials(type);
+				// Where it is given none, n8n reads that of the first item.
+				const credential = given?.credentialsDecrypted?.data ?? (await this.getCredentials(type));
 				const request = await process.code.authenticate(credential, options);
 				const { isAlive } = process;
 				return await service.request(request, { execution: attempt, isAlive, cancel });

@@ -146,7 +146,8 @@ export function keepsToConcurrency(facts: Facts): string[] {
 				run.createdAt < createdAt &&
 				turnOf(run.tag) === turnOf(tag) &&
 				Math.min(run.endsAt, run.createdAt + limitMs) > createdAt &&
-				run.request?.isOwn;
+				// It has not been given up.
+				facts.requestsByRun.get(run.id)?.some(({ sentAt }) => sentAt > createdAt);
 			return runs.filter(isUnderWay).length >= most;
 		});
 		return crowded

@@ -33,6 +33,8 @@ const wasAnswered =
 /** Whether a create's answer does not tell that nothing was started. */
 function isUnclear({ kind, status, fault, isOwn, answeredAt, isCut }: SeenRequest): boolean {
 	if (kind !== 'create') return false;
+	// The request was carried out, and its result is elsewhere.
+	if (status === 303) return true;
 	if (answeredAt === Infinity || isCut) return true;
 	if (isOwn || status === 429 || status === 401) return false;
 	return !['refused', 'dns', 'certificate', 'redirect'].includes(fault ?? '');
@@ -58,6 +60,11 @@ const CLAIMS: Claim[] = [
 					({ said, fault, status }) => said === 'unfinished' || fault || status === 429,
 				),
 			) || (facts.runsByTag.get(tag) ?? []).length > 0,
+	],
+	[
+		/^At the time limit of .* the service did not tell/,
+		(_facts, _failure, sent) =>
+			sent.some(({ fault, status }) => fault !== undefined || status !== 200),
 	],
 	[/^The agent's run failed/, (facts, { tag }) => ended(facts, tag, 'failed')],
 	[/^The agent's run was cancelled/, (facts, { tag }) => ended(facts, tag, 'cancelled')],
