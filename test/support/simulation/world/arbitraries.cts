@@ -14,7 +14,7 @@ export function sometimes<T>(weight: number, made: fc.Arbitrary<T>): fc.Arbitrar
 	return mostly<T | undefined>(undefined, weight, made);
 }
 
-export const ms = (max: number) => fc.integer({ min: 0, max });
+export const ms = (max: number) => fc.noBias(fc.integer({ min: 0, max }));
 
 export function withoutAbsent<T extends object>(record: T): T {
 	return Object.fromEntries(Object.entries(record).filter(([, value]) => value !== undefined)) as T;

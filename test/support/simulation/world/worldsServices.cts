@@ -41,6 +41,7 @@ const MAY_BE_DONE: FaultKind[] = [
 
 const fault: fc.Arbitrary<FaultSpec> = fc
 	.constantFrom<FaultKind>(
+		...MAY_BE_DONE,
 		'reset',
 		'timeout',
 		'serverError',
@@ -65,9 +66,9 @@ const fault: fc.Arbitrary<FaultSpec> = fc
 				on:
 					kind === 'otherRun'
 						? fc.constant('poll')
-						: fc.constantFrom('poll', 'create', 'any', 'list', 'dryRun'),
+						: fc.constantFrom('poll', 'create', 'create', 'poll', 'any', 'list', 'dryRun'),
 				share: fc.constantFrom(0.1, 0.3, 0.6, 0.9, 1),
-				fromMs: fc.oneof(ms(5_000), ms(400_000)),
+				fromMs: mostly(0, 2, fc.oneof(ms(5_000), ms(400_000))),
 				untilMs: fc.oneof(ms(20_000), ms(900_000)),
 				isDone: MAY_BE_DONE.includes(kind) ? fc.boolean() : fc.constant(false),
 				status: fc.constantFrom(...(STATUSES[kind] ?? [500])),

@@ -46,7 +46,7 @@ function wrongOf(
 	const tag = tagOf(attempt.index, turn, item);
 	const { run_id: id, status, output: said, agent_id: agentId, error } = output.json;
 	if (spec.operation === 'dryRun') {
-		const isOwn = output.json.prompt === `of ${tag}` || error !== undefined;
+		const isOwn = [undefined, `of ${tag}`].includes(output.json.prompt as string | undefined);
 		return isOwn ? [] : [`item ${item} has another one's prompt: ${JSON.stringify(output.json)}`];
 	}
 	if (typeof id !== 'string')

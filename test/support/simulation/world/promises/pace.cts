@@ -54,7 +54,7 @@ export function pollsInMeasure(facts: Facts): string[] {
 			if (!before || before.execution !== poll.execution) continue;
 			const spec = facts.spec(poll.execution);
 			if (!facts.isWaiting(spec) || before.answeredAt === Infinity) continue;
-			if (before.said === 'finished') continue;
+			if (before.said === 'finished' || isGivenUp(facts, before)) continue;
 			const gap = poll.sentAt - before.answeredAt;
 			const interval = Number(spec.options.pollInterval ?? 0) * 1_000;
 			const limitMs = facts.timeLimitMs(spec) ?? Infinity;
@@ -99,6 +99,13 @@ export function pollsInMeasure(facts: Facts): string[] {
 		}
 	}
 	return wrong.slice(0, 3);
+}
+
+/** Whether a poll was the last one, at the time limit: another attempt of the node polls the run again. */
+function isGivenUp(facts: Facts, { runId = '', sentAt, execution }: SeenRequest): boolean {
+	const limitMs = facts.timeLimitMs(facts.spec(execution)) ?? Infinity;
+	const createdAt = facts.runById.get(runId)?.createdAt ?? Infinity;
+	return sentAt >= createdAt + limitMs - 6_000;
 }
 
 /** For how long the service asked to be left alone between two polls, and n8n was away. */

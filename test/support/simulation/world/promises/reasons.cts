@@ -63,8 +63,9 @@ const CLAIMS: Claim[] = [
 	],
 	[
 		/^At the time limit of .* the service did not tell/,
-		(_facts, _failure, sent) =>
-			sent.some(({ fault, status }) => fault !== undefined || status !== 200),
+		(facts, failure, sent) =>
+			sent.some(({ fault, status }) => fault !== undefined || status !== 200) ||
+			wasAnsweredOnKey(facts, failure),
 	],
 	[/^The agent's run failed/, (facts, { tag }) => ended(facts, tag, 'failed')],
 	[/^The agent's run was cancelled/, (facts, { tag }) => ended(facts, tag, 'cancelled')],
@@ -139,6 +140,8 @@ export function temporaryFailuresPass(facts: Facts): string[] {
 		const limitMs = facts.timeLimitMs(spec);
 		if (!run?.request || !limitMs || !isTrue(spec.waits) || spec.operation !== 'create') return [];
 		if (run.request.status !== 202 || !run.request.isOwn || !failure.isItems) return [];
+		const { execution } = run.request;
+		if (execution.lineages.get(failure.turn) !== attempt.lineages.get(failure.turn)) return [];
 		// It may have come before that run.
 		if (failure.at < run.request.answeredAt) return [];
 		if (!TEMPORARY.test(message) || /may have been started|not finished within/.test(message))
