@@ -83,6 +83,17 @@ describe('of an execution that failed', () => {
 		expect([...started(host)].sort()).toEqual([0, 1, 1, 2, 2]);
 	});
 
+	test('one that reached its time limit too', async () => {
+		const options = { timeout: 30 };
+		const host = hostOf({ runOf: () => ({ durationMs: 60 * SECOND }) }, { count: 1, options });
+		await expect(host.execute()).rejects.toThrow('has not finished');
+		host.simulation.parameters = { note: 'changed' };
+		host.simulation.options = {};
+		atAnotherTime(retry(host));
+		expect(await host.execute()).toHaveLength(1);
+		expect(started(host)).toEqual([0, 0]);
+	});
+
 	test('and so does the Retry of that one', async () => {
 		const host = await fail();
 		host.simulation.parameters = { note: 'changed' };

@@ -68,7 +68,6 @@ export class RunMemory {
 		const isNewExecution = stored.executionId !== executionId;
 		const isChanged = isNewExecution && stored.entered !== entered;
 		const crashedIn = isNewExecution && rest ? stored.executionId : undefined;
-		if (isChanged) for (const item of Object.values(stored.items)) item.isOld = true;
 		// n8n counts attempts, and the workflow's timeout, anew in its Retry.
 		if (isNewExecution) Object.assign(stored, { executionId, entered, attempts: 0, beganOn: date });
 		if (isNewExecution || !rest) stored.attempts++;
@@ -76,6 +75,7 @@ export class RunMemory {
 		const afterFailure = stored.attempts > mostAttempts(context) ? 'exhausted' : 'retry';
 		const beginning = isFirst ? 'first' : rest ? afterRest : afterFailure;
 		if (beginning === 'retry') prepareRetry(stored.items, date);
+		if (isChanged) for (const item of Object.values(stored.items)) item.isOld = true;
 		const memory = new RunMemory(stored, beginning, crashedIn, rest, () => {
 			delete byRunIndex[runIndex];
 			if (Object.keys(byRunIndex).length === 0) delete kept.agentInvocation;
