@@ -7,8 +7,14 @@ const SECOND = 1_000;
 const BEGAN_ON = 1_000_000;
 const NOW = 50;
 /** For all but what tests it, n8n has started long ago. */
-beforeEach(() => void jest.replaceProperty(hostStart, 'at', NOW - 3_600 * SECOND));
+beforeEach(() => hostLoaded(3_600 * SECOND));
 afterEach(() => jest.restoreAllMocks());
+
+/** n8n has loaded the node so long ago, and has resumed its first execution then, or none yet. */
+function hostLoaded(ms: number, resumedAt = Infinity): void {
+	jest.replaceProperty(hostStart, 'loadedAt', NOW - ms);
+	jest.replaceProperty(hostStart, 'resumedAt', resumedAt);
+}
 const response = { actionResponses: [], metadata: {} };
 
 /** The node's first pass, and the parking of a later one; `late` by so much after the rest, if any. */
@@ -156,14 +162,33 @@ describe("the workflow's own timeout", () => {
 
 describe('an execution that is resumed', () => {
 	const until = BEGAN_ON + 100 * SECOND;
-	const justStarted = () => void jest.replaceProperty(hostStart, 'at', NOW - 5 * SECOND);
+	const justStarted = () => hostLoaded(5 * SECOND);
 
 	test('leaves the recovery of n8n, after its start, some time before polls and before it parks', async () => {
 		justStarted();
 		expect(await open({ rests: { until } })).toMatchObject({
-			pollsFrom: NOW + 35 * SECOND,
-			parksFrom: NOW + 65 * SECOND,
+			pollsFrom: NOW + 30 * SECOND,
+			parksFrom: NOW + 60 * SECOND,
 		});
+	});
+
+	test('leaves it no more than the first one did', async () => {
+		hostLoaded(80 * SECOND, NOW - 20 * SECOND);
+		expect(await open({ rests: { until } })).toMatchObject({
+			pollsFrom: NOW + 10 * SECOND,
+			parksFrom: NOW + 40 * SECOND,
+		});
+	});
+
+	test.each([
+		[64_999, true],
+		[65_000, false],
+	])('%d ms after n8n has loaded the node was stored before: %s', async (ms, isStart) => {
+		hostLoaded(ms);
+		expect((await open({ rests: { until } })).pollsFrom > NOW).toBe(isStart);
+		// Those that follow are like the first one.
+		hostLoaded(ms + 20 * SECOND, NOW - 20 * SECOND);
+		expect((await open({ rests: { until } })).pollsFrom > NOW).toBe(isStart);
 	});
 
 	test('goes on at once where n8n has started long ago, however late', async () => {

@@ -169,15 +169,16 @@ describe('a wait that is stored', () => {
 		const rest = host.rest.bind(host);
 		host.rest = async (request) => {
 			await rest(request);
-			jest.replaceProperty(hostStart, 'at', systemClock.now());
+			jest.replaceProperty(hostStart, 'loadedAt', systemClock.now());
+			jest.replaceProperty(hostStart, 'resumedAt', Infinity);
 		};
 		await host.execute();
 		const { polledAt } = host.simulation.service;
 		const gaps = polledAt.map((at, index, all) => at - (all[index - 1] ?? 0));
-		// 65 s, the delay of the resume and 40 s for n8n's recovery; 70 s after n8n's start all is polled that is
-		// due soon.
-		expect(gaps.slice(0, 4).map((ms) => Math.round(ms / SECOND))).toEqual([125, 30, 125, 30]);
-		expect(host.rests).toHaveLength(2);
+		// 65 s, the delay of the resume and 30 s for n8n's recovery; after a minute in memory all is polled
+		// that is due soon.
+		expect(gaps.slice(0, 4).map((ms) => Math.round(ms / SECOND))).toEqual([115, 30, 115, 30]);
+		expect(host.rests).toHaveLength(3);
 	});
 
 	test('resumed late, when n8n has long been up, it is polled and stored again at once', async () => {

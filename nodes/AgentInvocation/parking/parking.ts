@@ -3,6 +3,7 @@ import type { EngineResponse, IExecuteFunctions } from 'n8n-workflow';
 import { systemClock, type Clock } from '../clock';
 import { workflowSettings } from '../host';
 import type { RunMemory } from '../runs/runMemory';
+import { SHORTEST_STORED_DELAY_MS } from '../runs/schedule';
 import { engineObstacle, pauseObstacle } from './obstacles';
 
 /** How long before the workflow's own timeout a wait ends, in ms: a stored one has to be resumed first. */
@@ -11,15 +12,15 @@ const BEFORE_WORKFLOW_TIMEOUT_MS = 30_000;
 /** Workflows that leave less time, in ms, are ended by n8n. */
 const SHORTEST_WORKFLOW_MS = 60_000;
 
-/** When n8n has started, by the clock: it loads its nodes just before it resumes what is due. */
-export const hostStart = { at: systemClock.now() };
+/** When n8n loaded the node, and when it first resumed an execution of it since, by the clock. */
+export const hostStart = { loadedAt: systemClock.now(), resumedAt: Infinity };
 
 /**
- * How long n8n's recovery may take after a start, in ms. It reads executions that run and writes 'crashed'
- * over what they are a moment later, so for some seconds none that was resumed ends, and for a minute none is
- * parked again.
+ * How long n8n's recovery may take after the first resume of its start, in ms. It reads executions that run
+ * and writes 'crashed' over what they are a moment later, so for some seconds none that was resumed ends, and
+ * for a minute none is parked again.
  */
-const RECOVERY_MS = { beforeEnds: 40_000, beforeParks: 70_000 };
+const RECOVERY_MS = { beforeEnds: 30_000, beforeParks: 60_000 };
 
 /** Whether, when and why not the execution of a node is parked. */
 export interface Parking {
@@ -56,7 +57,7 @@ export async function openParking(
 	const msLeft = endsOn - clock.date();
 	const hasPaused = rested?.until !== undefined;
 	const isResumed = hasPaused && memory.beginning === 'goingOn';
-	const holdsFrom = isResumed ? hostStart.at : -Infinity;
+	const holdsFrom = isResumed ? startOfRecovery(clock.now()) : -Infinity;
 	return {
 		obstacle: engine ?? (await pauseObstacle(context, hasPaused, msLeft)),
 		// What goes on is stored already.
@@ -66,6 +67,18 @@ export async function openParking(
 		parksFrom: holdsFrom + RECOVERY_MS.beforeParks,
 		hints: new Set(),
 	};
+}
+
+/**
+ * When n8n's recovery may have begun, by the clock; -Infinity when that is long ago. What is resumed sooner
+ * after n8n has loaded the node than any pause takes was stored before, so n8n has just started.
+ *
+ * @param now at which an execution is resumed
+ */
+function startOfRecovery(now: number): number {
+	hostStart.resumedAt = Math.min(hostStart.resumedAt, now);
+	const { loadedAt, resumedAt } = hostStart;
+	return resumedAt - loadedAt < SHORTEST_STORED_DELAY_MS ? resumedAt : -Infinity;
 }
 
 /**
