@@ -82,13 +82,13 @@ export const plantedDefects: PlantedDefect[] = [
 	plant(
 		'what is in doubt is not remembered',
 		'resources/run/startRun.ts',
-		"memory.note(itemIndex, { is: 'inDoubt', fingerprint });",
+		"memory.note(itemIndex, { is: 'inDoubt', fingerprint, agentId });",
 		'',
 	),
 	plant(
 		'what is in doubt is begun anew',
 		'resources/run/startRun.ts',
-		"if (known?.is === 'inDoubt') return refuseInDoubt(agent);",
+		"if (known?.is === 'inDoubt') return refuse(known);",
 		"if (known?.is === 'inDoubt') return undefined;",
 	),
 	plant(
@@ -209,8 +209,8 @@ export const plantedDefects: PlantedDefect[] = [
 	plant(
 		'after a crash items begin that may have begun',
 		'runs/runMemory.ts',
-		"if (beginning === 'afterCrash' && startsRuns) {",
-		"if (beginning === 'afterCrash' && !startsRuns) {",
+		"this.stored.items[index] ??= { is: 'inDoubt', fingerprint: '' };",
+		'void index;',
 	),
 	plant(
 		'a wait that is to stay in memory is stored',
@@ -257,8 +257,8 @@ export const plantedDefects: PlantedDefect[] = [
 	plant(
 		'names are compared with their case',
 		'resources/findAgent.ts',
-		'.toLowerCase();',
-		'.trim();',
+		'\treturn textKey(name.trim());',
+		"\treturn textKey('') + name.trim();",
 	),
 	plant(
 		'short pages are taken for whole ones',

@@ -3,6 +3,10 @@ import { violationsOf } from './invariants.cts';
 import { NodeCode } from './nodeCode.cts';
 import { kindOf, worldOf } from './search.cts';
 import { simulate } from './simulate.cts';
+import type { World } from './world.cts';
+
+/** Of the worlds in which planted defects are looked for. */
+const MOST_ITEMS = 16;
 
 /** How a planted defect was noticed. */
 interface Noticed {
@@ -26,7 +30,7 @@ export async function tellPlanted(asked: Asked): Promise<void> {
 	let missed = 0;
 	for (const defect of plantedDefects) {
 		const noticed = await notice(defect, asked, async (seed) => {
-			const known = usual.get(seed) ?? (await kindsIn(seed, code));
+			const known = usual.get(seed) ?? (await kindsIn(worldOf(seed), code));
 			usual.set(seed, known);
 			return known;
 		});
@@ -45,18 +49,27 @@ async function notice(
 	usualKinds: (seed: number) => Promise<Set<string>>,
 ): Promise<Noticed | undefined> {
 	const code = new NodeCode(defect);
-	for (let after = 1; after <= worlds; after++) {
-		const kinds = await kindsIn(seed + after - 1, code);
+	let after = 0;
+	for (let own = seed; after < worlds; own++) {
+		const world = worldOf(own);
+		if (!isSmall(world)) continue;
+		after++;
+		const kinds = await kindsIn(world, code);
 		if (kinds.size === 0) continue;
-		const usual = await usualKinds(seed + after - 1);
+		const usual = await usualKinds(own);
 		const [what] = [...kinds].filter((kind) => !usual.has(kind));
-		if (what !== undefined) return { after, what: what.slice(0, 100).replaceAll('|', '/') };
+		if (what !== undefined) return { after, what: what.slice(0, 80).replaceAll('|', '/') };
 	}
 	return undefined;
 }
 
-async function kindsIn(seed: number, code: NodeCode): Promise<Set<string>> {
-	const violations = violationsOf(await simulate(worldOf(seed), code));
+/** Most defects show in small worlds, of which many more can be looked at. */
+function isSmall({ executions }: World): boolean {
+	return executions.reduce((sum, { items, turns }) => sum + items.length * turns, 0) <= MOST_ITEMS;
+}
+
+async function kindsIn(world: World, code: NodeCode): Promise<Set<string>> {
+	const violations = violationsOf(await simulate(world, code));
 	// By the promise and the beginning, since the rest depends on the moment.
 	return new Set(violations.map((violation) => kindOf(violation).slice(0, 80)));
 }

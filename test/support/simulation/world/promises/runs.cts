@@ -65,8 +65,8 @@ export function neverLost(facts: Facts): string[] {
 			const later = facts.runsByTag.get(run.tag)!.some((one) => one.createdAt > run.createdAt);
 			if (later) return [];
 			// A retry begins an item anew whose run has failed.
-			const creates = facts.createsByTag.get(run.tag) ?? [];
-			if (run.spec.end !== 'succeeded' && creates.at(-1) !== request) return [];
+			const isRetried = spec.maxTries > 0 || attempt !== request.execution;
+			if (run.spec.end !== 'succeeded' && isRetried) return [];
 			// What n8n had not stored when it was killed is lost.
 			const saved = request.execution.saves.some(
 				({ at, why }) => at > request.answeredAt && why !== 'begin',
