@@ -11,6 +11,10 @@ export const KNOWN: Array<{ says: RegExp; why: string }> = [
 		why: 'letters with two capitals are not found',
 	},
 	{
+		says: /^Few requests are refused/,
+		why: 'where a refusal does not say when to come back, many gets at once are refused',
+	},
+	{
 		says: /after an answer that asked for/,
 		why: 'Retry-After is passed over on run_not_found',
 	},

@@ -205,7 +205,8 @@ export class WorldService {
 			run_id: id,
 			status: isOver ? (spec.end === 'odd' ? 'archived' : spec.end) : 'running',
 			created_at: dateOf(createdAt),
-			completed_at: isOver ? dateOf(endsAt) : null,
+			// A run that was cancelled may have no such date.
+			completed_at: isOver && !(spec.end === 'cancelled' && spec.isJson) ? dateOf(endsAt) : null,
 			...(isOver && spec.end === 'succeeded' && { output: outputOf(run) }),
 			...(isOver && spec.end === 'failed' && { error: `The agent gave up on ${run.tag}.` }),
 		});

@@ -117,7 +117,10 @@ export function failsForAReason(facts: Facts): string[] {
 		if (!claim) return [`${where} is no message that is known`];
 		const sent = requestsOf(facts, failure);
 		if (!claim[1](facts, failure, sent)) return [`${where} is not true`];
-		const { http_status: status, status: runStatus } = failure.details;
+		const { http_status: status, status: runStatus, run_id: runId } = failure.details;
+		if (typeof runId === 'string' && !message.includes(runId)) {
+			return [`${where} does not name its run`];
+		}
 		const isGiven = status === undefined || sent.some((request) => request.status === status);
 		// A rate limit holds up all that use the key.
 		const isShared = status === 429 && wasAnsweredOnKey(facts, failure);
