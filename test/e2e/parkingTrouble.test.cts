@@ -11,7 +11,7 @@ import {
 } from '../support/workflows.cts';
 
 // What becomes of a parked wait when something else is taken away: its credential, its run, its key, its own
-// execution, its turn: n8n executes one at a time. All wait at the same time, since each takes minutes.
+// execution. All wait at the same time, since each takes minutes.
 jest.setTimeout(480_000);
 
 const [REVOKED, DELETED] = ['revokedKey000001', 'deletedKey000001'] as const;
@@ -40,7 +40,6 @@ const workflows = [
 		[agentNode('Run', { ...createForRow, options: { pollInterval: 65 } }), looksBack],
 		{ Rows: [['Run']], Run: [['Good']] },
 	),
-	parkedWorkflow('late'),
 	parkedWorkflow('stopped'),
 	parkedWorkflow('vanished'),
 	parkedWorkflow('revoked', REVOKED),
@@ -48,30 +47,16 @@ const workflows = [
 	parkedWorkflow('deletedToo', DELETED, { onError: 'continueErrorOutput' }),
 ];
 
-/** n8n keeps an execution that waits for less than 65 s in memory, and in its place. */
-const takesTheTurn = rowsWorkflow(
-	'takesTheTurn',
-	n8nNode('Run', 'wait', 1.1, {
-		parameters: { resume: 'timeInterval', amount: 64, unit: 'seconds' },
-		webhookId: 'takes-the-turn',
-	}),
-);
-
 let host: TestHost;
 const ids: Record<string, string> = {};
 let refused = '';
 
 beforeAll(async () => {
-	host = await TestHost.start('n8n-2', [...workflows, takesTheTurn], {
-		keys: [REVOKED, DELETED],
-		environment: { N8N_CONCURRENCY_PRODUCTION_LIMIT: '1' },
-	});
+	host = await TestHost.start('n8n-2', workflows, { keys: [REVOKED, DELETED] });
 	const { n8n, sandbox } = host;
 	// The second of its runs goes on when it is resumed.
 	await begin('retried', [row('first'), row('second', 120)]);
 	for (const { id } of workflows.slice(1)) await begin(id);
-	await host.begin('takesTheTurn', [{}]);
-
 	await n8n.stopExecution(ids.stopped!);
 	await n8n.stopExecution(ids.retried!);
 	refused = await retryWithSavedWorkflow(ids.retried!);
@@ -134,17 +119,6 @@ test('one that is stopped and retried waits again, and is to the next node as if
 
 test('n8n refuses to retry one that is stopped with the saved workflow, and says what to choose', () => {
 	expect(refused).toContain("Run, which waits: choose 'Retry with original workflow'");
-});
-
-test('one whose turn comes late does not keep its place for longer than its poll takes', async () => {
-	const { status, data } = await endOf('late');
-	expect(status).toBe('success');
-	// It was due while another one was executed, whose wait of a minute began before.
-	const [task] = data.resultData.runData.Run!;
-	const [before] = (await host.n8n.endOf(await host.n8n.newestExecutionId('takesTheTurn'))).data
-		.resultData.runData.Run!;
-	expect(task!.startTime).toBeGreaterThan(before!.startTime + before!.executionTime);
-	expect(task!.executionTime).toBeLessThan(before!.executionTime / 4);
 });
 
 test('a run that vanished ends the wait and is named', async () => {
