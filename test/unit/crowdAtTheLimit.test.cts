@@ -1,0 +1,57 @@
+import { SimulatedHost } from '../support/simulation/simulatedHost.cts';
+import { SimulatedService, type Behaviour } from '../support/simulation/simulatedService.cts';
+import { settle } from '../support/virtualTime.cts';
+
+beforeEach(() => jest.useFakeTimers());
+afterEach(() => jest.useRealTimers());
+
+const SECOND = 1_000;
+const HOUR = 3_600 * SECOND;
+
+function serviceOf(behaviour: Partial<Behaviour>) {
+	return new SimulatedService({
+		runOf: () => ({ durationMs: SECOND }),
+		saysRetryAfter: true,
+		latencyMs: 50,
+		...behaviour,
+	});
+}
+
+test('500 stored waits of runs that have finished have their results, though n8n was away past the time limit', async () => {
+	const service = serviceOf({ runOf: () => ({ durationMs: 600 * SECOND }), limit: 50 });
+	const host = new SimulatedHost({ service, count: 500, resumesLateMs: 2 * HOUR });
+	const outputs = await host.execute();
+	expect(outputs.map(({ json }) => json.output)).toEqual(outputs.map((_, item) => String(item)));
+	expect(outputs).toHaveLength(500);
+});
+
+test('300 waits at their time limit do not keep a create of another execution waiting', async () => {
+	const service = serviceOf({ runOf: () => ({ durationMs: HOUR }), limit: 5 });
+	const options = { timeout: 600, onTimeout: 'output', whereToWait: 'memory' };
+	const many = new SimulatedHost({ service, count: 300, options });
+	const one = new SimulatedHost({
+		service,
+		count: 1,
+		options,
+		parameters: { waitForCompletion: false },
+	});
+	one.apiKey = many.apiKey;
+	const all = many.run();
+	// The first of them were created in the first minute: their limits come one after the other.
+	await jest.advanceTimersByTimeAsync(640 * SECOND);
+	const from = service.requests.length;
+	const began = performance.now();
+	await settle(one.run());
+	const create = service.requests.slice(from).find(({ isCreate, refused }) => isCreate && !refused);
+	expect((create?.at ?? Infinity) - began).toBeLessThan(2 * SECOND);
+	const outputs = await settle(all);
+	expect(outputs.map(({ json }) => json.status)).toEqual(Array(300).fill('running'));
+});
+
+test('items that are begun one after the other under a limit per minute are all begun', async () => {
+	const service = serviceOf({ limit: 60, windowMs: 60 * SECOND });
+	const host = new SimulatedHost({ service, count: 150, options: { timeout: 60 } });
+	const outputs = await host.execute();
+	expect(outputs.map(({ json }) => json.output)).toEqual(outputs.map((_, item) => String(item)));
+	expect(service.created).toHaveLength(150);
+});
