@@ -26,19 +26,16 @@ test('500 stored waits of runs that have finished have their results, though n8n
 });
 
 test('300 waits at their time limit do not keep a create of another execution waiting', async () => {
-	const service = serviceOf({ runOf: () => ({ durationMs: HOUR }), limit: 5 });
-	const options = { timeout: 600, onTimeout: 'output', whereToWait: 'memory' };
-	const many = new SimulatedHost({ service, count: 300, options });
-	const one = new SimulatedHost({
-		service,
-		count: 1,
-		options,
-		parameters: { waitForCompletion: false },
-	});
+	const service = serviceOf({ runOf: () => ({ durationMs: 3 * HOUR }), limit: 5 });
+	const options = { onTimeout: 'output' };
+	// Stored, and resumed when the time of all is over.
+	const many = new SimulatedHost({ service, count: 300, options, resumesLateMs: HOUR });
+	const one = new SimulatedHost({ service, count: 1, parameters: { waitForCompletion: false } });
 	one.apiKey = many.apiKey;
 	const all = many.run();
-	// The first of them were created in the first minute: their limits come one after the other.
-	await jest.advanceTimersByTimeAsync(640 * SECOND);
+	while (many.rests.length === 0) await jest.advanceTimersByTimeAsync(SECOND);
+	const parked = service.requests.length;
+	while (service.requests.length === parked) await jest.advanceTimersByTimeAsync(SECOND);
 	const from = service.requests.length;
 	const began = performance.now();
 	await settle(one.run());
