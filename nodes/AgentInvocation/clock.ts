@@ -10,8 +10,11 @@ export interface Clock {
 	sleep(ms: number, signal?: AbortSignal): Promise<void>;
 }
 
-// How long the timer of an aborted sleep may linger on hosts that cannot clear it.
-const LONGEST_TIMER_MS = 60_000;
+/** Whether the host's `sleep` clears its timer when it is aborted; those of n8n 1 take no signal. */
+const CLEARS_TIMERS = n8nSleep.length > 1;
+
+/** The longest timer, in ms. Where it cannot be cleared, it outlives an aborted sleep. */
+const LONGEST_TIMER_MS = CLEARS_TIMERS ? 86_400_000 : 1_000;
 
 export const systemClock: Clock = {
 	now: () => performance.now(),
@@ -27,6 +30,11 @@ export const systemClock: Clock = {
 		}
 	},
 };
+
+/** Does something after `ms`, unless the process has ended by then: it is not kept from ending. */
+export function afterwards(ms: number, act: () => void): void {
+	AbortSignal.timeout(ms).addEventListener('abort', act);
+}
 
 /**
  * Waits for `promise` or for `signal`, whichever comes first. n8n's own `sleep` takes a signal in new

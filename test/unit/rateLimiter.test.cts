@@ -243,6 +243,26 @@ describe('what executions share', () => {
 		expect(shared('unused')).not.toBe(unused);
 	});
 
+	test('is dropped though nobody asks for another', () => {
+		const timeout = jest.spyOn(AbortSignal, 'timeout');
+		const aborts = [new AbortController(), new AbortController()];
+		for (const { signal } of aborts) timeout.mockReturnValueOnce(signal);
+		const shared = shareByKey(clock, () => ({}));
+		shared('a');
+		shared('b');
+		expect(timeout.mock.calls).toEqual([[3_600_000]]);
+		jest.advanceTimersByTime(3_599_000);
+		shared('b');
+		jest.advanceTimersByTime(1_000);
+		aborts[0]!.abort();
+		// One was used since, so it looks once more; then nothing is left.
+		expect(timeout).toHaveBeenCalledTimes(2);
+		jest.advanceTimersByTime(3_600_000);
+		aborts[1]!.abort();
+		expect(timeout).toHaveBeenCalledTimes(2);
+		timeout.mockRestore();
+	});
+
 	test('is bounded in number', () => {
 		const shared = shareByKey(clock, () => ({}));
 		const first = shared('first');

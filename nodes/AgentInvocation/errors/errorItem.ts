@@ -2,6 +2,7 @@ import type { IExecuteFunctions, INodeExecutionData } from 'n8n-workflow';
 
 import type { Failure } from '../result';
 import { hostVersion, isTool } from '../host';
+import { bound } from '../wording';
 import { toNodeError } from './nodeError';
 
 /**
@@ -19,9 +20,9 @@ export async function toErrorItem(
 ): Promise<INodeExecutionData> {
 	const { message, description, details } = failure;
 	// n8n knows it by having no other keys than these.
-	const json = { error: message, details: { ...details } };
+	const json = { error: bound(message), details: { ...details } };
 	const pairedItem = { item: itemIndex };
-	if (isTool(context)) return { json: { ...json, advice: description }, pairedItem };
+	if (isTool(context)) return { json: { ...json, advice: bound(description) }, pairedItem };
 	if (context.getNode().onError !== 'continueErrorOutput') return { json, pairedItem };
 	const item: INodeExecutionData = hasInput(context, itemIndex) ? { json, pairedItem } : { json };
 	if (!(await knowsErrorsByKeys())) item.error = toNodeError(context, failure, itemIndex);

@@ -8,7 +8,7 @@ import {
 import { sentences, type Failure } from '../result';
 import type { StartedRun } from '../runs/itemMemory';
 import { WORD_JOINER } from '../storedText';
-import { few } from '../wording';
+import { bound, few } from '../wording';
 
 type Context = IExecuteFunctions | ILoadOptionsFunctions;
 
@@ -81,8 +81,8 @@ function inWords<E extends NodeApiError | NodeOperationError>(
 	message: string,
 	description: string,
 ): E {
-	error.message = message;
-	error.description = description;
+	error.message = bound(message);
+	error.description = bound(description);
 	return error;
 }
 

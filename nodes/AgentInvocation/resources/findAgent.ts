@@ -62,6 +62,8 @@ interface Reading {
 	/** The run of a node that has read it. */
 	owner: object;
 	agents: Promise<Result<Agent[]>>;
+	/** What was found in it, by the name that was looked for: many items may have one agent. */
+	found: Map<string, Result<Agent>>;
 }
 
 /** The latest readings in each execution that goes on, by the key of the service. */
@@ -79,10 +81,12 @@ async function lookUp(
 		const reading = kept.get(key) ?? {
 			owner,
 			agents: readAgents(service, { limit: Infinity, offset: 0 }, { signal }),
+			found: new Map<string, Result<Agent>>(),
 		};
 		kept.set(key, reading);
 		const agents = await reading.agents;
-		const agent = agents.ok ? pickNamed(agents.value, name) : agents;
+		const agent = agents.ok ? (reading.found.get(name) ?? pickNamed(agents.value, name)) : agents;
+		reading.found.set(name, agent);
 		const isOwn = reading.owner === owner;
 		if ((!agents.ok || (!agent.ok && !isOwn)) && kept.get(key) === reading) kept.delete(key);
 		if (agent.ok || isOwn) return agent;

@@ -42,9 +42,8 @@ function likelyEnds(durations: number[]): number[] {
 	return ends.slice(2, -2);
 }
 
-// By a clock that stands still, so that none is dropped because it is not used for an hour: a workflow may
-// be run once a day. What bounds them is how many there may be.
-const byAgent = shareByKey({ ...systemClock, now: () => 0 }, () => new Durations());
+// A workflow may be run once a day.
+const byAgent = shareByKey(systemClock, () => new Durations(), Infinity);
 
 /** The durations of an agent's runs at a service. */
 export function durationsOf(baseUrl: string, agentId: number): Durations {

@@ -5,6 +5,7 @@ import type { IDataObject, IExecuteFunctions, INode } from 'n8n-workflow';
 import { keptBy, runsInAgent } from '../host';
 import { fail, sentences, succeed, type Result } from '../result';
 import { isJsonObject } from '../service/types';
+import { bound } from '../wording';
 import type { ItemMemory, KnownRun, Rest, StartedRun, StoredMemory } from './itemMemory';
 import type { Ended, Wait } from './itemState';
 
@@ -160,7 +161,7 @@ export class RunMemory {
 			return;
 		}
 		const { message, description, details } = step.failure;
-		const failure = { message, description, details };
+		const failure = { message: bound(message), description: bound(description), details };
 		const goesOn = !step.runEnded && (before?.is === 'started' || before?.is === 'inDoubt');
 		const retriesFrom = goesOn ? before : undefined;
 		this.note(index, { is: 'failed', ...known, failure, retriesFrom });

@@ -40,6 +40,8 @@ export function resultOf(run: Run, subject: Subject, options: WaitOptions): Step
 	}
 }
 
+const WORKFLOW_ENDS = "The workflow's own timeout, in its settings, leaves no more time.";
+
 /** What becomes of a run that goes on at its time limit. */
 export function timeIsUp(wait: Wait): Step {
 	const { agentId, runId, options, lastSeen } = wait;
@@ -51,7 +53,7 @@ export function timeIsUp(wait: Wait): Step {
 		description: sentences(
 			"It goes on at the service. To get its result later, use 'Get a run' with its ID.",
 			endsWithWorkflow(wait)
-				? "The workflow's own timeout, in its settings, leaves no more time."
+				? WORKFLOW_ENDS
 				: "To wait longer, raise 'Time Limit (Seconds)' under 'Options'.",
 		),
 		details: {
@@ -73,6 +75,7 @@ export function noAnswer(wait: Wait, trouble: Failure): Step {
 		message: `At the time limit of ${secondsOf(wait)} s the service did not tell whether the agent's run has finished${nameRun(wait)}`,
 		description: sentences(
 			"To get its result, use 'Get a run' with its ID.",
+			endsWithWorkflow(wait) && WORKFLOW_ENDS,
 			`What the last poll met: ${withoutPeriod(trouble.message.replace(nameRun(wait), ''))}.`,
 			trouble.description,
 		),

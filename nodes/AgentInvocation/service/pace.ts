@@ -96,8 +96,12 @@ export class Pace {
 		// After a time without requests there is nothing to catch up with.
 		const from = now - this.opensAt < CATCH_UP_MS ? this.opensAt : now;
 		this.nextAt = this.refusalsInARow > 1 ? now + PROBE_MS : from + 1_000 / this.rate;
+		this.sentAt.push(now);
 		const keptFrom = now - 2 * this.measuredMs;
-		this.sentAt = [...this.sentAt.filter((at) => at > keptFrom), now];
+		// Seldom, since it copies what is kept.
+		if (this.sentAt[0]! < keptFrom - 2 * this.measuredMs) {
+			this.sentAt = this.sentAt.filter((at) => at > keptFrom);
+		}
 		if (this.growsAt === undefined || now < this.growsAt) return;
 		// Growing with each request and not with time, a pace that nobody uses does not grow.
 		this.rate = Math.min(this.rate * growth.factor ** (1 / this.rate), HIGHEST_RATE);
