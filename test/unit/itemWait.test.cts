@@ -58,8 +58,8 @@ const knownRun = () => ({
 });
 
 describe('a wait that begins', () => {
-	const begin = (work: ItemWork, ...more: [Wait['lastSeen']?, boolean?]) =>
-		waitIn(waitFor(knownRun(), optionsOf(work), work, ...more));
+	const begin = (work: ItemWork, lastSeen?: Wait['lastSeen'], isEarlier?: boolean) =>
+		waitIn(waitFor(knownRun(), optionsOf(work), work, { lastSeen, isEarlier }));
 
 	test('is for the run, from now on', () => {
 		const work = workOf({ timeout: 90 });
@@ -134,7 +134,7 @@ describe('a poll', () => {
 		work.memory.note(0, { is: 'started', fingerprint: '', run: knownRun() });
 		const begunAnew = failed({ failure: { message: 'Begun anew', description: '', details: {} } });
 		const operation = { runs, begin: () => Promise.resolve(begunAnew) } as unknown as Operation;
-		const wait = waitIn(waitFor(knownRun(), optionsOf(work), work, ALIVE, isEarlier));
+		const wait = waitIn(waitFor(knownRun(), optionsOf(work), work, { lastSeen: ALIVE, isEarlier }));
 		jest.advanceTimersByTime(20 * SECOND);
 		const step = await settle(pollItem(wait, work, operation));
 		return { step, isBegunAnew: step === begunAnew, known: work.memory.item(0) };
@@ -180,7 +180,7 @@ describe('a poll', () => {
 		// The clock has gone for longer than the wait.
 		jest.advanceTimersByTime(600 * SECOND);
 		const work = workOf({ timeout: 0, ...options }, parking, ended('running'));
-		const wait = waitIn(waitFor(knownRun(), optionsOf(work), work, ALIVE));
+		const wait = waitIn(waitFor(knownRun(), optionsOf(work), work, { lastSeen: ALIVE }));
 		jest.advanceTimersByTime(seconds * SECOND);
 		await settle(pollItem(wait, work, { runs: 'starts' } as Operation));
 		return [...work.parking.hints];

@@ -179,6 +179,15 @@ describe('what time and signals decide', () => {
 		expect(ms()).toBe(500);
 	});
 
+	test('but others learn of a refusal from it', async () => {
+		const { service } = slowService({ kind: 'rateLimited', status: 429, retryAfter: '30' });
+		const patience = { ...within(600_000), signal: abortedAfter(500) };
+		await settle(sendWithRetry(service, getRun(1, 'r'), 'read', patience));
+		const began = clock.now();
+		await jest.advanceTimersByTimeAsync(1_000);
+		expect(service.limiter.pausedUntil).toBe(began + 500 + 30_000);
+	});
+
 	test('but the answer to a create is: it holds the ID of a run', async () => {
 		const { service, ms } = slowService({ kind: 'ok', status: 202 });
 		const patience = { ...within(600_000), signal: abortedAfter(500) };

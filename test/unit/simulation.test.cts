@@ -24,7 +24,7 @@ test('in worlds that nobody wrote, every promise is kept', async () => {
 });
 
 test('the same seed gives the same world, to the last answer', async () => {
-	const traces = await Promise.all([1, 2].map(() => simulate('--replay', '5029')));
+	const traces = await Promise.all([1, 2].map(() => simulate('--replay', '5124')));
 	expect(traces[0]).toContain('request 0: ');
 	expect(traces[1]).toBe(traces[0]);
 });

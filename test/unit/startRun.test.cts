@@ -89,6 +89,7 @@ describe('a run', () => {
 			run,
 			lastSeen: { run_id: RUN_ID, status: 'pending', more: 1 },
 			isEarlier: false,
+			askedMs: 0,
 		});
 		expect(node.memory.item(0)).toEqual({
 			is: 'started',

@@ -33,15 +33,18 @@ const LONGEST_PAUSE_MS = 10_000;
  * Begins a wait that is due after its first delay, or at once.
  *
  * @param isDueNow whether the run may have finished already
+ * @param asked for how long the answer to its creation asks clients to back off, in ms
  */
 export function beginWait(
 	wait: Omit<Wait, 'dueAt' | 'isLong' | 'troubles' | 'doubts'>,
 	baseUrl: string,
 	clock: Clock,
 	isDueNow: boolean,
+	asked = 0,
 ): Wait {
 	const begun = { ...wait, troubles: 0, doubts: 0, dueAt: clock.now(), isLong: false };
-	return isDueNow ? begun : dueAfter(begun, scheduledDelay(begun, baseUrl, clock), clock);
+	const delay = isDueNow ? 0 : scheduledDelay(begun, baseUrl, clock);
+	return dueAfter(begun, delay, asked, clock);
 }
 
 /**
@@ -72,9 +75,12 @@ export async function pollRun(
 	});
 	if (signal?.aborted || answer.kind === 'cancelled') return { is: 'stopped' };
 
+	// The limiter knows for how long a rate limit holds.
+	const isLimited = answer.kind === 'rateLimited' || answer.kind === 'late';
+	const asked = isLimited ? 0 : retryAfterMs(answer, clock.date());
 	const waiting = (next: Wait, delay: number): Step => ({
 		is: 'waiting',
-		wait: dueAfter(next, delay, clock),
+		wait: dueAfter(next, delay, asked, clock),
 	});
 	if (answer.kind === 'ok' && answer.body) {
 		const run = answer.body;
@@ -84,8 +90,7 @@ export async function pollRun(
 		}
 		const seen = { ...wait, lastSeen: run, troubles: 0, isEarlier: false };
 		if ((answer.sentAt ?? 0) >= deadline) return timeIsUp(seen);
-		const asked = retryAfterMs(answer, clock.date());
-		return waiting(seen, Math.max(scheduledDelay(seen, baseUrl, clock), asked));
+		return waiting(seen, scheduledDelay(seen, baseUrl, clock));
 	}
 	if (isNotThereYet(answer, wait, clock.now()) && clock.now() < deadline) {
 		return waiting(wait, scheduledDelay(wait, baseUrl, clock));
@@ -101,7 +106,7 @@ export async function pollRun(
 	}
 	const now = clock.now();
 	const delay = troubleDelay(met, answer, service, clock);
-	const isOver = isGraceOver(met, answer, service, now, now + delay);
+	const isOver = isGraceOver(met, answer, service, now, now + Math.max(delay, asked));
 	return isOver ? noAnswer(met, failure) : waiting(met, delay);
 }
 
@@ -139,19 +144,23 @@ function troubleDelay(wait: Wait, answer: Answer, service: Service, clock: Clock
 	if (answer.kind === 'rateLimited' || answer.kind === 'late') {
 		return Math.max(service.limiter.pausedUntil - clock.now(), leastDelayMs(wait));
 	}
-	const date = clock.date();
-	const backoff = backoffMs(answer, wait.troubles, date, Math.random());
+	const backoff = backoffMs(answer, wait.troubles, clock.date(), Math.random());
 	const isGrace = wait.graceFrom !== undefined;
-	const delay = isGrace ? backoff : delayAfterTrouble(wait.troubles, scheduled, backoff);
-	return Math.max(delay, retryAfterMs(answer, date));
+	return isGrace ? backoff : delayAfterTrouble(wait.troubles, scheduled, backoff);
 }
 
-/** The last poll before the time limit is at the limit itself. */
-function dueAfter(wait: Wait, delay: number, clock: Clock): Wait {
+/**
+ * The last poll before the time limit is at the limit itself. A wait that the service has put off is not
+ * polled earlier so that others can be stored.
+ *
+ * @param asked for how long the service asks clients to back off, in ms
+ */
+function dueAfter(wait: Wait, delay: number, asked: number, clock: Clock): Wait {
 	const now = clock.now();
-	const left =
-		wait.graceFrom === undefined ? Math.min(delay, Math.max(wait.deadline - now, 0)) : delay;
-	return { ...wait, dueAt: now + left, isLong: left >= SHORTEST_STORED_DELAY_MS };
+	const untilLimit = wait.graceFrom === undefined ? Math.max(wait.deadline - now, 0) : Infinity;
+	const left = Math.min(Math.max(delay, asked), untilLimit);
+	const isLong = left >= SHORTEST_STORED_DELAY_MS && asked === 0;
+	return { ...wait, dueAt: now + left, isLong };
 }
 
 /** A run that was just created may not be known yet to the part of the service that is asked. */

@@ -45,10 +45,12 @@ export async function sendOnce<T>(
 	if (verdict === 'late') return { ...limiter.refusal, kind: 'late' };
 
 	const sentAt = clock.now();
-	const answer = await orAborted(service.send(request), startsRun ? undefined : signal);
-	if (answer === undefined) return { kind: 'aborted' };
-	limiter.learn(answer, sentAt);
-	return { ...answer, sentAt };
+	// Others learn from its answer, too, when nobody waits for it any more.
+	const sending = service.send(request).then((answer) => {
+		limiter.learn(answer, sentAt);
+		return { ...answer, sentAt };
+	});
+	return (await orAborted(sending, startsRun ? undefined : signal)) ?? { kind: 'aborted' };
 }
 
 /**

@@ -99,9 +99,9 @@ async function begin(work: ItemWork): Promise<Step> {
 	if (!waits.ok) return failed(waits);
 	const started = goOnFrom(work) ?? (await start(work, options.value, waits.value));
 	if (started.is !== 'started') return started;
-	const { run, lastSeen, isEarlier } = started;
+	const { run, lastSeen } = started;
 	if (!waits.value) return done({ agent_id: run.agentId, ...lastSeen } as IDataObject);
-	return waitFor(run, options.value, work, lastSeen, isEarlier);
+	return waitFor(run, options.value, work, started);
 }
 
 /** Starts an item's run, or compiles its prompt in a dry run. */

@@ -6,8 +6,8 @@ import { SHORTEST_STORED_DELAY_MS } from '../../runs/schedule';
 import { beginWait, pollRun } from '../../runs/waitForRun';
 import { readWaitOptions, type WaitOptions } from '../../runs/waitOptions';
 import { isFinished } from '../../service/runStatus';
-import type { Run } from '../../service/types';
 import type { ItemWork, Operation } from '../operation';
+import type { Started } from './startRun';
 
 /** How long a wait goes on in memory at the least before it is stored, with the automatic interval, in ms. */
 const STAYS_IN_MEMORY_MS = 5 * SHORTEST_STORED_DELAY_MS;
@@ -18,20 +18,18 @@ const GRACE_BEFORE_END_MS = 20_000;
 /**
  * Begins to wait for an item's run. One that may have finished already is due at once.
  *
- * @param lastSeen what the service has answered about the run; absent when it was not asked yet
- * @param isEarlier whether an earlier attempt of the node has started the run
+ * @param started what is known of its beginning; nothing of a run that was given
  */
 export function waitFor(
 	run: KnownRun,
 	options: WaitOptions,
 	{ service, parking }: ItemWork,
-	lastSeen?: Run,
-	isEarlier = false,
+	{ lastSeen, isEarlier = false, askedMs }: Partial<Started> = {},
 ): Step {
 	const wait = { ...waitOf(run, options, parking, 0), lastSeen, isEarlier };
 	// A create may answer with a finished run, but not with its output.
 	const isDueNow = !lastSeen || isEarlier || isFinished(lastSeen);
-	return { is: 'waiting', wait: beginWait(wait, service.baseUrl, clock, isDueNow) };
+	return { is: 'waiting', wait: beginWait(wait, service.baseUrl, clock, isDueNow, askedMs) };
 }
 
 /** Polls an item's run. An earlier attempt's that has failed, was cancelled or is gone is started anew. */

@@ -6,6 +6,7 @@ import { failed, type Step } from '../../runs/itemState';
 import { answerKinds } from '../../service/answerKinds';
 import { createRun } from '../../service/endpoints';
 import { failWith } from '../../service/explainAnswer';
+import { retryAfterMs } from '../../service/retryPolicy';
 import { isFinished } from '../../service/runStatus';
 import { sendWithRetry } from '../../service/sendWithRetry';
 import { isRun, isRunId, type ParameterBinding, type Run } from '../../service/types';
@@ -21,6 +22,8 @@ export interface Started {
 	lastSeen: Run;
 	/** Whether an earlier attempt of the node has started it. */
 	isEarlier: boolean;
+	/** For how long that answer asks clients to back off, in ms. */
+	askedMs?: number;
 }
 
 /**
@@ -65,7 +68,8 @@ export async function startRun(
 		memory.note(itemIndex, { is: 'started', fingerprint, run });
 		if (!isRunId(runId)) return refuseRunId(run);
 		const lastSeen = { status: 'pending', ...answer.body, run_id: runId };
-		return { is: 'started', run, lastSeen, isEarlier: false };
+		const askedMs = retryAfterMs(answer, clock.date());
+		return { is: 'started', run, lastSeen, isEarlier: false, askedMs };
 	}
 	// With the option to repeat a create after a 5xx, the user takes such an answer for 'nothing started'.
 	const isTakenForNothing = retryOnServerError && answer.kind === 'serverError';
