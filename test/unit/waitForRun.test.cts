@@ -226,6 +226,13 @@ describe('run_not_found', () => {
 		expect((await wait(run)).end?.is).toBe('done');
 	});
 
+	test('nor at a time limit that comes in these seconds', async () => {
+		const run = simulateRun(1.5 * SECOND, (request) => (request < 5 ? notFound : undefined));
+		const { end, ms } = await wait(run, { timeoutMs: 2 * SECOND });
+		expect(ms).toBeGreaterThan(2 * SECOND);
+		expect(end?.is).toBe('done');
+	});
+
 	test('is believed after that', async () => {
 		const run = simulateRun(HOUR, () => notFound);
 		const { end, ms } = await wait(run);

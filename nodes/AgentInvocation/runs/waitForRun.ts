@@ -92,13 +92,12 @@ export async function pollRun(
 		if ((answer.sentAt ?? 0) >= deadline) return timeIsUp(seen);
 		return waiting(seen, scheduledDelay(seen, baseUrl, clock));
 	}
-	if (isNotThereYet(answer, wait, clock.now()) && clock.now() < deadline) {
-		return waiting(wait, scheduledDelay(wait, baseUrl, clock));
-	}
+	const isToCome = isNotThereYet(answer, wait, clock.now());
+	if (isToCome && since < deadline) return waiting(wait, scheduledDelay(wait, baseUrl, clock));
 	const failure = explainAnswer(answer, { agentId, runId, baseUrl });
 	const purpose = wait.lastSeen === undefined ? 'firstPoll' : 'poll';
 	const doubts = wait.doubts + (isRetriedBriefly(answer, purpose) ? 1 : 0);
-	if (!isRetried(answer, purpose, doubts)) return { is: 'failed', failure };
+	if (!isToCome && !isRetried(answer, purpose, doubts)) return { is: 'failed', failure };
 	const met: Wait = { ...wait, troubles: wait.troubles + 1, doubts };
 	if (since >= deadline && met.graceFrom === undefined) {
 		// It is too short to be stored, and too precious for the long pauses of a long trouble.
