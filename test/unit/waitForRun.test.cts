@@ -180,6 +180,18 @@ describe('at the time limit', () => {
 		expect(ms).toBeLessThan(times.timeoutMs + 5 * SECOND);
 	});
 
+	test('a poll that alone is refused, again and again, is given up while others are carried', async () => {
+		const run = simulateRun(SECOND, () => answer('rateLimited', { status: 429 }));
+		const others = setInterval(
+			() => run.service.limiter.learn({ kind: 'ok', status: 200 }, clock.now()),
+			SECOND,
+		);
+		const { end, ms } = await wait(run, { timeoutMs: minute });
+		clearInterval(others);
+		expect(end).toMatchObject({ failure: { details: { http_status: 429 } } });
+		expect(ms).toBeLessThan(10 * minute);
+	});
+
 	test('an answer to what was sent before is none', async () => {
 		const run = simulateRun(119_999);
 		const { service } = run;

@@ -26,6 +26,9 @@ export const NOT_FOUND_GRACE_MS = 10_000;
  */
 const GRACE_MS = 60_000;
 
+/** How many times the rate limit may refuse a poll after the time limit while others are carried. */
+const MOST_REFUSALS = 5;
+
 /** The longest pause of all requests that a poll waits out, in ms; in a longer one it is put off. */
 const LONGEST_PAUSE_MS = 10_000;
 
@@ -109,9 +112,12 @@ export async function pollRun(
 	return isOver ? noAnswer(met, failure) : waiting(met, delay);
 }
 
-/** While others with the same API key are served, a rate limit is not the end: its turn comes as well. */
+/**
+ * While others with the same API key are served, a rate limit is not the end: its turn comes as well, unless
+ * it is this very request that the service refuses, again and again.
+ */
 function isGraceOver(
-	{ graceFrom, latestAt }: Wait,
+	{ graceFrom, latestAt, troubles }: Wait,
 	{ kind }: Answer,
 	{ limiter }: Service,
 	now: number,
@@ -119,7 +125,8 @@ function isGraceOver(
 ): boolean {
 	if (graceFrom === undefined) return false;
 	const isLimited = kind === 'rateLimited' || kind === 'late';
-	const from = isLimited ? Math.max(graceFrom, limiter.carriedAt) : graceFrom;
+	const hasTurn = isLimited && troubles < MOST_REFUSALS;
+	const from = hasTurn ? Math.max(graceFrom, limiter.carriedAt) : graceFrom;
 	return now >= from + GRACE_MS || nextAt > Math.min(from + READ_PATIENCE_MS, latestAt);
 }
 
