@@ -16,7 +16,8 @@ const ended = (more: Partial<Run>): Run => ({ run_id: 'X', status: 'succeeded', 
 
 describe('a run', () => {
 	test('is output with what it brought first, the ID that was asked for, and without what is missing', () => {
-		const run = ended({ created_at: 'then', output: 'Done', extra: { a: 1 }, error: undefined });
+		const more = { extra: { a: 1 }, agent_id: 'another', error: undefined };
+		const run = ended({ created_at: 'then', output: 'Done', ...more });
 		const step = resultOf(run, subject, options);
 		expect(step).toEqual({
 			is: 'done',
