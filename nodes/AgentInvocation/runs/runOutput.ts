@@ -117,6 +117,8 @@ function outputOf(run: Partial<Run>, { agentId, runId }: Subject): IDataObject {
 	const said = error === '' ? undefined : error;
 	const all = { status, output, error: said, agent_id: agentId, run_id: runId, ...rest };
 	return Object.fromEntries(
-		Object.entries({ ...all, agent_id: agentId, run_id: runId }).filter(([, value]) => value !== undefined),
+		Object.entries({ ...all, agent_id: agentId, run_id: runId }).filter(
+			([, value]) => value !== undefined,
+		),
 	) as IDataObject;
 }
