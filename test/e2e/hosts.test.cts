@@ -23,7 +23,7 @@ import { until } from '../support/until.cts';
 
 jest.setTimeout(180_000);
 
-test('the tarball holds what users need and nothing else, under 190 kB', () => {
+test('the tarball holds what users need and nothing else, under 205 kB', () => {
 	const folder = mkdtempSync(path.join(tmpdir(), 'agent-invocation-pack-'));
 	const tarball = packNode(folder);
 	rmSync(folder, { recursive: true, force: true });
@@ -31,7 +31,7 @@ test('the tarball holds what users need and nothing else, under 190 kB', () => {
 		.map((file) => file.path)
 		.filter((file) => !file.startsWith('dist/') || !/\.(js|json|svg)$/.test(file));
 	expect(outside.sort()).toEqual(['LICENSE.md', 'README.md', 'index.js', 'package.json']);
-	expect(tarball.unpackedSize).toBeLessThan(190_000);
+	expect(tarball.unpackedSize).toBeLessThan(205_000);
 });
 
 /** n8n's own node for whatever a service has, with our credential. */
@@ -286,7 +286,7 @@ describe.each<HostName>(['n8n-2', 'n8n-1'])('in %s', (hostName) => {
 	});
 
 	describe("the editor's Retry of an execution that failed while it waited", () => {
-		// The look at the first item's run is refused, which ends the wait for both; both runs go on.
+		// Each poll is refused, which ends the wait for both; both runs go on.
 		async function failWhileWaiting(): Promise<StoredExecution> {
 			const before = sandbox.runs.all.length;
 			sandbox.faults.add({
@@ -295,9 +295,11 @@ describe.each<HostName>(['n8n-2', 'n8n-1'])('in %s', (hostName) => {
 				body: { error: { code: 'invalid_api_key', message: 'No.', request_id: '1' } },
 				method: 'GET',
 				path: otherRuns,
+				times: Infinity,
 			});
 			const rows = ['one', 'two'].map((text) => ({ agent: 3, values: { seconds: 4, text } }));
 			const failed = await execute('run', rows);
+			sandbox.faults.clear();
 			expect(failed.status).toBe('error');
 			expect(sandbox.runs.all).toHaveLength(before + 2);
 			return failed;
