@@ -62,6 +62,8 @@ const ANSWERS: Record<FaultKind, Makes> = {
 		),
 	otherShape: () => answer(200, JSON.stringify({ ok: true, items: [] })),
 	stray429: () => answer(429, ''),
+	blocked: () =>
+		Object.assign(new Error('The address is not allowed'), { name: 'SsrfBlockedIpError' }),
 };
 
 /** What a request gets that meets a fault. */

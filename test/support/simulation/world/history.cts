@@ -107,6 +107,14 @@ export interface History {
 	apiKeys: string[];
 }
 
+/** How many keys further the new key of an organization is. */
+export const NEW_KEY = 6;
+
+/** The organization of a key. */
+export function organizationOf(key: number): number {
+	return key % NEW_KEY;
+}
+
 /** Names an item of an execution. */
 export function tagOf(execution: number, turn: number, item: number): string {
 	return `e${execution}t${turn}i${item}`;

@@ -1,17 +1,20 @@
 import type { History } from './history.cts';
 import { Facts } from './promises/facts.cts';
 import { endedInTime, waitsEnd } from './promises/limits.cts';
-import { eachItemOnce, runDataIsWhole } from './promises/outputs.cts';
+import { eachItemOnce, listsAreWhole, runDataIsWhole } from './promises/outputs.cts';
 import {
+	doesNotFlood,
 	fewAreRefused,
 	keepsToConcurrency,
 	leavesAlone,
-	pollsInMeasure,
 	takesTurns,
 } from './promises/pace.cts';
+import { asksAtOnce, parksLongWaits, parksWhereItMay } from './promises/parks.cts';
+import { pollsInMeasure } from './promises/polls.cts';
 import { failsForAReason, temporaryFailuresPass } from './promises/reasons.cts';
+import { refusesLast, triesAgain } from './promises/retries.cts';
 import { neverLost, startedOnce } from './promises/runs.cts';
-import { ends, parksWhereItMay, speaksPlainly, storesLittle } from './promises/words.cts';
+import { ends, speaksPlainly, storesLittle } from './promises/words.cts';
 
 /** What the README and docs/waiting.md promise, and how it is seen to be broken in a history. */
 export const invariants: Record<string, (facts: Facts) => string[]> = {
@@ -27,6 +30,12 @@ export const invariants: Record<string, (facts: Facts) => string[]> = {
 	'A rate limit pauses all requests': leavesAlone,
 	'A run is polled neither too often nor too seldom': pollsInMeasure,
 	'Few requests are refused': fewAreRefused,
+	'Requests are spread over time': doesNotFlood,
+	'A Retry tries again': triesAgain,
+	'A Retry refuses last': refusesLast,
+	'Long waits are stored': parksLongWaits,
+	'What is resumed asks at once': asksAtOnce,
+	'No agent is missing in a list': listsAreWhole,
 	'The node ends': ends,
 	'Little is stored': storesLittle,
 	'Messages are plain': speaksPlainly,

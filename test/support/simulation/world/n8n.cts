@@ -7,6 +7,7 @@ import type { Attempt, Save } from './history.cts';
 import { tagOf } from './history.cts';
 import type { LoadedPackage } from './nodeCode.cts';
 import { Process, type Surroundings } from './process.cts';
+import { starters } from './starters.cts';
 import type { ExecutionSpec, RetrySpec, World } from './world.cts';
 
 /** What n8n's database has of an execution. */
@@ -49,8 +50,10 @@ export class N8n {
 				this.later(spec.cancelAtMs, () => this.stop(index));
 			}
 		}
-		for (const { atMs, awayMs } of this.world.kills) {
-			this.later(atMs, () => this.kill(awayMs));
+		for (const { atMs, awayMs, afterRequest } of this.world.kills) {
+			const kill = () => this.later(atMs, () => this.kill(awayMs));
+			if (afterRequest === undefined) kill();
+			else this.host.service.onRequest(afterRequest, kill);
 		}
 	}
 
@@ -115,7 +118,7 @@ export class N8n {
 				process,
 				attempt,
 				spec,
-				mode: attempt.retryOf ? 'retry' : spec.mode,
+				mode: attempt.retryOf ? 'retry' : starters[spec.starter].mode,
 				runIds: (turn) => this.runIdsOf(attempt.index, spec, turn),
 				onProgress: (current) => {
 					if (process.isAlive() && attempt.status === 'running')
@@ -189,7 +192,7 @@ export class N8n {
 	private storeStopped(row: Row): void {
 		const data = parse(row.data) as IRunExecutionData;
 		const message = 'The execution was cancelled manually';
-		data.resultData.error = { message, stack: '' } as never;
+		data.resultData.error = { message, stack: '', timestamp: this.host.clock.date } as never;
 		row.data = stringify(data);
 	}
 
@@ -239,6 +242,12 @@ export class N8n {
 		this.rows.push(next);
 		this.note(next, 'begin', data);
 		this.run(next);
+	}
+
+	/** What is stored of an execution. */
+	storedOf(id: string): IRunExecutionData | undefined {
+		const row = this.rows.find(({ attempt }) => attempt.id === id);
+		return row && (parse(row.data) as IRunExecutionData);
 	}
 
 	private stop(index: number): void {

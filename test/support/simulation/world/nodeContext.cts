@@ -11,8 +11,9 @@ import type {
 	WorkflowExecuteMode,
 } from 'n8n-workflow';
 
-import { tagOf, type Attempt } from './history.cts';
+import { NEW_KEY, tagOf, type Attempt } from './history.cts';
 import type { Process } from './process.cts';
+import { storedOf, triggersOf } from './starters.cts';
 import type { ExecutionSpec, ItemSpec } from './world.cts';
 
 /** What a call of the node is made with. */
@@ -46,7 +47,10 @@ export function contextOf(call: Call): IExecuteFunctions {
 	});
 	const agentOf = (index: number) =>
 		spec.agentMode === 'name'
-			? { mode: 'name', value: process.host.agentName(itemSpec(index).agent).toUpperCase() }
+			? {
+					mode: 'name',
+					value: process.host.agentName(itemSpec(index).agent).toUpperCase().normalize('NFD'),
+				}
 			: { mode: spec.agentMode, value: String(agentIdOf(index)) };
 	const bindingsOf = (index: number): IDataObject => {
 		const values = valuesOf(index);
@@ -76,7 +80,7 @@ export function contextOf(call: Call): IExecuteFunctions {
 	};
 	const context = {
 		...(data && { runExecutionData: data }),
-		getNode: () => structuredClone(node),
+		getNode: () => ({ ...node }),
 		getMode: () => mode,
 		getContext: keep,
 		getExecutionId: () => (spec.host === 'bare' ? undefined : attempt.id),
@@ -97,10 +101,15 @@ export function contextOf(call: Call): IExecuteFunctions {
 		}),
 		getExecutionContext: () => ({ establishedAt: data?.executionData?.runtimeData?.establishedAt }),
 		getExecutionCancelSignal: () => cancel,
-		getParentNodes: () => [],
+		getParentNodes: () => triggersOf(spec.starter, 'Trigger'),
 		getChildNodes: () => [],
 		getExecuteData: () => entry,
-		getExecutionDataById: () => Promise.resolve({}),
+		getExecutionDataById: async (id: string) => {
+			await Promise.resolve();
+			const stored = process.host.stored(id);
+			const isKnown = id !== attempt.id || stored?.waitTill !== undefined;
+			return stored && isKnown ? stored : storedOf(spec.starter, attempt.id, id);
+		},
 		putExecutionToWait: (date: Date) => {
 			if (data) data.waitTill = date;
 			return Promise.resolve();
@@ -113,7 +122,8 @@ export function contextOf(call: Call): IExecuteFunctions {
 			if (clock.now >= fromMs && clock.now < fromMs + forMs) {
 				throw new Error('The vault cannot be reached');
 			}
-			return process.host.credential(keyOf(index));
+			const isNew = clock.now >= (spec.newKeyAtMs ?? Infinity);
+			return process.host.credential(keyOf(index) + (isNew ? NEW_KEY : 0));
 		},
 		helpers: {
 			async httpRequestWithAuthentication(

@@ -1,4 +1,4 @@
-import type { ICredentialDataDecryptedObject } from 'n8n-workflow';
+import type { ICredentialDataDecryptedObject, IRunExecutionData } from 'n8n-workflow';
 
 import type { History } from './history.cts';
 import type { LoadedPackage } from './nodeCode.cts';
@@ -12,6 +12,8 @@ export interface Surroundings {
 	history: History;
 	credential(key: number): ICredentialDataDecryptedObject;
 	agentName(agent: number): string;
+	/** What n8n has stored of an execution. */
+	stored(id: string): IRunExecutionData | undefined;
 }
 
 /** A process of n8n, from its start until it is killed. */

@@ -2,7 +2,15 @@ import type { IHttpRequestOptions } from 'n8n-workflow';
 
 import type { Limiter } from '../limiters.cts';
 import { answerOf, type Answered } from './answers.cts';
-import { itemOf, type Attempt, type History, type SeenRequest, type SeenRun } from './history.cts';
+import {
+	itemOf,
+	organizationOf,
+	type Attempt,
+	type History,
+	type SeenRequest,
+	type SeenRun,
+} from './history.cts';
+import { othersOf } from './agentList.cts';
 import { limiterFrom } from './limiterOf.cts';
 import type { VirtualClock } from './virtualClock.cts';
 import type { FaultSpec, RequestKind, ServiceSpec } from './world.cts';
@@ -24,6 +32,10 @@ export class WorldService {
 
 	private readonly runs = new Map<string, SeenRun>();
 
+	private readonly listeners = new Map<number, () => void>();
+
+	private listed = 0;
+
 	constructor(
 		private readonly spec: ServiceSpec,
 		private readonly clock: VirtualClock,
@@ -36,7 +48,7 @@ export class WorldService {
 		const number = this.history.runs.length;
 		const spec = itemOf(this.history.world, tag).run;
 		const run: SeenRun = {
-			id: `${hex(this.random, 8)}-${hex(this.random, 4)}-4${hex(this.random, 3)}-8${hex(this.random, 3)}-${String(number).padStart(12, '0')}`,
+			id: this.newId(number),
 			key,
 			agentId,
 			tag,
@@ -49,6 +61,11 @@ export class WorldService {
 		return run;
 	}
 
+	/** Calls once when so many requests have been sent. */
+	onRequest(count: number, listener: () => void): void {
+		this.listeners.set(count, listener);
+	}
+
 	/** What n8n's request helper does with a request. */
 	async request(options: IHttpRequestOptions, sender: Sender): Promise<Answered> {
 		const { clock, history } = this;
@@ -58,7 +75,8 @@ export class WorldService {
 		const fault = this.faultFor(seen);
 		if (fault) seen.fault = fault.kind;
 		history.requests.push(seen);
-		const isUnsent = fault && ['refused', 'dns', 'certificate'].includes(fault.kind);
+		this.listeners.get(history.requests.length)?.();
+		const isUnsent = fault && ['refused', 'dns', 'certificate', 'blocked'].includes(fault.kind);
 		return await new Promise((resolve, reject) => {
 			let answer: Answered | Error | undefined;
 			const onCancel = () => {
@@ -74,7 +92,7 @@ export class WorldService {
 				const came = answer ?? answerOf('timeout', seen);
 				if (isLate) seen.fault ??= 'timeout';
 				if (came instanceof Error) {
-					seen.code = (came.cause as { code: string }).code;
+					seen.code = (came.cause as { code?: string } | undefined)?.code ?? came.name;
 					reject(came);
 				} else {
 					seen.status = came.statusCode;
@@ -168,48 +186,77 @@ export class WorldService {
 		if (seen.kind === 'poll') return this.show(seen);
 		if (seen.kind === 'dryRun') return json(200, { prompt: `of ${seen.tag}`, parameters: {} });
 		if (this.isFull(seen)) return this.refuse(0);
-		seen.started = this.startRun(seen.key, agentId, seen.tag ?? '');
+		seen.started = this.startRun(organizationOf(seen.key), agentId, seen.tag ?? '');
 		seen.started.request = seen;
-		return json(202, { run_id: seen.started.id, status: 'pending' });
+		return this.json(202, { run_id: seen.started.id, status: 'pending' });
 	}
 
 	private isFull({ key }: SeenRequest): boolean {
 		const { mostUnderWay } = this.spec;
 		if (mostUnderWay === undefined) return false;
-		const isUnderWay = (run: SeenRun) => run.key === key && run.endsAt > this.clock.now;
+		const isUnderWay = (run: SeenRun) =>
+			run.key === organizationOf(key) && run.endsAt > this.clock.now;
 		return this.history.runs.filter(isUnderWay).length >= mostUnderWay;
 	}
 
 	/** Each key has its own agents. */
 	private agents(key: number): Array<{ id: number; name: string }> {
-		return this.spec.agents.map((name, index) => ({ id: 1 + index + 1_000 * key, name }));
+		const first = 1 + 1_000 * organizationOf(key);
+		return this.spec.agents.map((name, index) => ({ id: first + index, name }));
 	}
 
 	private list(seen: SeenRequest, { limit, offset }: { limit: number; offset: number }): Answered {
-		const all = this.agents(seen.key);
+		const { others } = this.spec;
+		this.listed++;
+		const all = [...(others ? othersOf(others, this.listed) : []), ...this.agents(seen.key)];
 		const agents = all.slice(offset, offset + Math.min(limit, this.spec.pageSize));
 		return json(200, { agents, pagination: { total: all.length, limit, offset } });
 	}
 
 	private show(seen: SeenRequest): Answered {
 		const run = this.runs.get(seen.runId ?? '');
-		const { now, date } = this.clock;
-		if (!run || run.key !== seen.key || now - run.createdAt < this.spec.unknownForMs) {
+		const { now, trueDate } = this.clock;
+		if (
+			!run ||
+			run.key !== organizationOf(seen.key) ||
+			now - run.createdAt < this.spec.unknownForMs
+		) {
 			return envelope(seen, 404, 'run_not_found');
 		}
 		const { id, createdAt, endsAt, spec } = run;
 		const isOver = now >= endsAt;
 		seen.said = isOver ? 'finished' : 'unfinished';
-		const dateOf = (at: number) => new Date(date - now + at).toISOString();
-		return json(200, {
+		const dateOf = (at: number) => new Date(trueDate - now + at).toISOString();
+		const blank = spec.hasBlanks ? '' : null;
+		const underWay = spec.end === 'odd' ? 'queued' : 'running';
+		return this.json(200, {
 			run_id: id,
-			status: isOver ? (spec.end === 'odd' ? 'archived' : spec.end) : 'running',
+			status: isOver ? (spec.end === 'odd' ? 'archived' : spec.end) : underWay,
 			created_at: dateOf(createdAt),
 			// A run that was cancelled may have no such date.
-			completed_at: isOver && !(spec.end === 'cancelled' && spec.isJson) ? dateOf(endsAt) : null,
+			completed_at: isOver && !(spec.end === 'cancelled' && spec.isJson) ? dateOf(endsAt) : blank,
+			...(spec.hasBlanks && { error: '' }),
 			...(isOver && spec.end === 'succeeded' && { output: outputOf(run) }),
-			...(isOver && spec.end === 'failed' && { error: `The agent gave up on ${run.tag}.` }),
+			...(isOver && spec.end === 'failed' && { error: this.reasonOf(run) }),
 		});
+	}
+
+	private reasonOf({ tag }: SeenRun): string {
+		return `The agent gave up on ${tag}.${this.spec.isWordy ? ' So it goes.'.repeat(10_000) : ''}`;
+	}
+
+	private newId(number: number): string {
+		const { random } = this;
+		const last = String(number).padStart(12, '0');
+		if (this.spec.hasNumericIds) return `9007199${last}`;
+		return `${hex(random, 8)}-${hex(random, 4)}-4${hex(random, 3)}-8${hex(random, 3)}-${last}`;
+	}
+
+	/** An answer in which the runs' IDs are as this service writes them. */
+	private json(statusCode: number, body: object): Answered {
+		const answer = json(statusCode, body);
+		if (this.spec.hasNumericIds) answer.body = answer.body.replace(/("run_id":)"(\d+)"/, '$1$2');
+		return answer;
 	}
 
 	private refuse(waitMs: number): Answered {
@@ -219,7 +266,7 @@ export class WorldService {
 		if (style === 'seconds') answer.headers['retry-after'] = String(seconds);
 		if (style === 'date') {
 			answer.headers['retry-after'] = new Date(
-				Math.ceil((this.clock.date + waitMs) / 1_000) * 1_000,
+				Math.ceil((this.clock.trueDate + waitMs) / 1_000) * 1_000,
 			).toUTCString();
 		}
 		return answer;

@@ -1,7 +1,8 @@
 import { apiKeyOf } from './answers.cts';
-import type { History } from './history.cts';
+import { NEW_KEY, type History } from './history.cts';
 import { N8n } from './n8n.cts';
 import type { NodeCode } from './nodeCode.cts';
+import type { Surroundings } from './process.cts';
 import { randomFrom } from './random.cts';
 import { WorldService } from './service.cts';
 import { VirtualClock } from './virtualClock.cts';
@@ -17,7 +18,7 @@ const MOST_MS = 10 * 86_400_000;
 export async function simulate(world: World, code: NodeCode): Promise<History> {
 	const random = randomFrom(world.seed);
 	const clock = new VirtualClock(random);
-	const apiKeys = Array.from({ length: 6 }, (_, key) => apiKeyOf(key));
+	const apiKeys = Array.from({ length: 2 * NEW_KEY }, (_, key) => apiKeyOf(key));
 	const history: History = {
 		world,
 		ended: 'ended',
@@ -32,7 +33,7 @@ export async function simulate(world: World, code: NodeCode): Promise<History> {
 	};
 	const service = new WorldService(world.service, clock, random, history);
 	await clock.rule(random, async () => {
-		const host = {
+		const host: Surroundings = {
 			clock,
 			service,
 			history,
@@ -41,8 +42,12 @@ export async function simulate(world: World, code: NodeCode): Promise<History> {
 				apiKey: apiKeys[key] ?? '',
 			}),
 			agentName: (agent: number) => world.service.agents[agent] ?? '',
+			stored: (id: string) => n8n.storedOf(id),
 		};
 		const n8n = new N8n(world, host, () => code.load(world.version));
+		for (const { atMs, byMs } of world.clockChanges ?? []) {
+			clock.after(atMs, () => (clock.shift += byMs));
+		}
 		n8n.start();
 		const isOver = await clock.turnUntil(() => n8n.isIdle, MOST_STEPS, MOST_MS);
 		history.ended = isOver ? 'ended' : 'stuck';

@@ -33,8 +33,16 @@ export class VirtualClock {
 	/** @param random decides the order of timers of the same instant */
 	constructor(private readonly random: () => number) {}
 
-	/** The present date, in ms since the epoch. */
+	/** By how much n8n's clock is wrong, in ms. */
+	shift = 0;
+
+	/** The present date as n8n has it, in ms since the epoch. */
 	get date(): number {
+		return this.trueDate + this.shift;
+	}
+
+	/** The same as the service has it. */
+	get trueDate(): number {
 		return FIRST_DATE + this.now;
 	}
 

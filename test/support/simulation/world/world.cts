@@ -9,6 +9,8 @@ export interface RunSpec {
 	end: 'succeeded' | 'failed' | 'cancelled' | 'odd';
 	/** Whether the agent answers in JSON. */
 	isJson: boolean;
+	/** Whether the service writes empty texts and dates where it has none. */
+	hasBlanks: boolean;
 }
 
 /** What comes in place of an answer of the service. */
@@ -28,7 +30,9 @@ export type FaultKind =
 	| 'redirect'
 	| 'otherRun'
 	| 'otherShape'
-	| 'stray429';
+	| 'stray429'
+	/** n8n itself refuses to send it, as its protection against requests to internal addresses does. */
+	| 'blocked';
 
 export type RequestKind = 'create' | 'poll' | 'list' | 'dryRun';
 
@@ -73,6 +77,19 @@ export interface ServiceSpec {
 	faults: FaultSpec[];
 	/** For how long a new run is not found. */
 	unknownForMs: number;
+	/** Whether it writes very long texts. */
+	isWordy?: boolean;
+	/** Whether its runs have numbers for IDs, with more digits than JavaScript keeps. */
+	hasNumericIds?: boolean;
+	/** Agents that nobody runs, in front of the others in the list. */
+	others?: {
+		count: number;
+		/** Whether some entries lack what others have. */
+		areOdd: boolean;
+		/** After which requests of the list, counted from 1, one of them is gone or a new one is there. */
+		changesAfter: number[];
+		change: 'gone' | 'new';
+	};
 	/** What `Retry-After` says on a share of all answers that are not refusals. */
 	odd?: { share: number; retryAfter: string };
 }
@@ -98,6 +115,27 @@ export interface OptionsSpec {
 	retryCreateOnServerError?: boolean | string;
 }
 
+/** What has started an execution, or called its workflow. */
+export type Starter =
+	| 'schedule'
+	| 'manual'
+	| 'webhook'
+	| 'answeringWebhook'
+	| 'chat'
+	| 'evaluation'
+	/** By another workflow, which a schedule has started, with all items in one call. */
+	| 'call'
+	/** The same, once for each item. */
+	| 'callForEach'
+	/** The same, by a workflow that does not wait for it. */
+	| 'callAndLeave'
+	/** By a workflow whose webhook is answered with the result. */
+	| 'callOfWebhook'
+	/** By one that a workflow has called, which has called it once for each item. */
+	| 'callInTwoLevels'
+	/** A schedule, in a workflow with an answering webhook beside it. */
+	| 'scheduleBesideWebhook';
+
 export interface RetrySpec {
 	/** After the execution has ended or n8n runs again. */
 	afterMs: number;
@@ -120,7 +158,7 @@ export interface ExecutionSpec {
 	/** 0 for no Retry On Fail. */
 	maxTries: number;
 	waitBetweenMs: number;
-	mode: 'trigger' | 'manual' | 'webhook' | 'evaluation';
+	starter: Starter;
 	/** What the host is: n8n; one that passes no response; an agent that runs the node as its tool; one without data. */
 	host: 'n8n' | 'oldHost' | 'tool' | 'bare';
 	savesProgress: boolean;
@@ -131,6 +169,8 @@ export interface ExecutionSpec {
 	cancelAtMs?: number;
 	/** From when on its credential cannot be read, and for how long. */
 	credentialAway?: { fromMs: number; forMs: number };
+	/** When the user enters another key of the same organization; the old one is served as well. */
+	newKeyAtMs?: number;
 	retries: RetrySpec[];
 }
 
@@ -138,8 +178,10 @@ export interface World {
 	seed: number;
 	service: ServiceSpec;
 	executions: ExecutionSpec[];
-	/** When n8n is killed, and for how long it is away. */
-	kills: Array<{ atMs: number; awayMs: number }>;
+	/** When n8n is killed (so long after so many requests were sent, if that is given), and for how long it is away. */
+	kills: Array<{ atMs: number; afterRequest?: number; awayMs: number }>;
+	/** When somebody sets n8n's clock, and by how much. */
+	clockChanges?: Array<{ atMs: number; byMs: number }>;
 	/** Of n8n-workflow. */
 	version: string;
 }

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { mostly, ms, sometimes, withoutAbsent } from './arbitraries.cts';
 import type { FaultKind, FaultSpec, LimiterSpec, ServiceSpec } from './world.cts';
 
-const retryAfter = fc.constantFrom(
+export const retryAfter = fc.constantFrom(
 	'1',
 	'7',
 	'90',
@@ -39,44 +39,60 @@ const MAY_BE_DONE: FaultKind[] = [
 	'otherShape',
 ];
 
-const fault: fc.Arbitrary<FaultSpec> = fc
-	.constantFrom<FaultKind>(
-		...MAY_BE_DONE,
-		'reset',
-		'timeout',
-		'serverError',
-		'badGateway',
-		'refused',
-		'dns',
-		'html200',
-		'html404',
-		'html502',
-		'empty4xx',
-		'foreign4xx',
-		'redirect',
-		'otherRun',
-		'otherShape',
-		'stray429',
-		'certificate',
-	)
-	.chain((kind) =>
-		fc.record(
-			{
-				kind: fc.constant(kind),
-				on:
-					kind === 'otherRun'
-						? fc.constant('poll')
-						: fc.constantFrom('poll', 'create', 'create', 'poll', 'any', 'list', 'dryRun'),
-				share: fc.constantFrom(0.1, 0.3, 0.6, 0.9, 1),
-				fromMs: mostly(0, 2, fc.oneof(ms(5_000), ms(400_000))),
-				untilMs: fc.oneof(ms(20_000), ms(900_000)),
-				isDone: MAY_BE_DONE.includes(kind) ? fc.boolean() : fc.constant(false),
-				status: fc.constantFrom(...(STATUSES[kind] ?? [500])),
-				retryAfter,
-			},
-			{ requiredKeys: ['kind', 'on', 'share', 'isDone', 'status', 'untilMs'] },
-		),
-	);
+const anyKind = fc.constantFrom<FaultKind>(
+	...MAY_BE_DONE,
+	'reset',
+	'timeout',
+	'serverError',
+	'badGateway',
+	'refused',
+	'dns',
+	'html200',
+	'html404',
+	'html502',
+	'empty4xx',
+	'foreign4xx',
+	'redirect',
+	'otherRun',
+	'otherShape',
+	'stray429',
+	'certificate',
+	'blocked',
+);
+
+const anyRequest = fc.constantFrom<FaultSpec['on']>(
+	'poll',
+	'create',
+	'create',
+	'poll',
+	'any',
+	'list',
+	'dryRun',
+);
+
+/** A fault of a kind, on some requests. */
+export function faultOf(
+	kinds: fc.Arbitrary<FaultKind> = anyKind,
+	on: fc.Arbitrary<FaultSpec['on']> = anyRequest,
+): fc.Arbitrary<FaultSpec> {
+	return kinds
+		.chain((kind) =>
+			fc.record(
+				{
+					kind: fc.constant(kind),
+					on: kind === 'otherRun' ? fc.constant('poll') : on,
+					share: fc.constantFrom(0.1, 0.3, 0.6, 0.9, 1),
+					fromMs: mostly(0, 2, fc.oneof(ms(5_000), ms(400_000))),
+					untilMs: fc.oneof(ms(20_000), ms(900_000)),
+					isDone: MAY_BE_DONE.includes(kind) ? fc.boolean() : fc.constant(kind === 'redirect'),
+					status: fc.constantFrom(...(STATUSES[kind] ?? [500])),
+					retryAfter,
+				},
+				{ requiredKeys: ['kind', 'on', 'share', 'isDone', 'status', 'untilMs'] },
+			),
+		)
+		.map((made) => (made.kind === 'redirect' ? { ...made, isDone: made.status === 303 } : made));
+}
 
 const limiter: fc.Arbitrary<LimiterSpec> = fc.record(
 	{
@@ -90,19 +106,25 @@ const limiter: fc.Arbitrary<LimiterSpec> = fc.record(
 	{ requiredKeys: ['kind', 'limit', 'windowMs', 'retryAfter'] },
 );
 
-/** Services of all kinds. */
-export const services: fc.Arbitrary<ServiceSpec> = fc
-	.record({
+type Made = { [Name in keyof ServiceSpec]-?: fc.Arbitrary<ServiceSpec[Name] | undefined> };
+
+/** Services of all kinds, some of it of one's own. */
+export function services(own: Partial<Made> = {}): fc.Arbitrary<ServiceSpec> {
+	const fields: Made = {
 		agents: fc.constantFrom<string[][]>(['North', 'South'], ['Straße', 'Ägypten']),
 		pageSize: fc.constantFrom(100, 1, 2),
-		tripMs: fc.constantFrom<[number, number]>([5, 5], [20, 80], [200, 900], [1_000, 5_000]),
+		tripMs: fc.constantFrom<Array<[number, number]>>([5, 5], [20, 80], [200, 900], [1_000, 5_000]),
 		limiter: sometimes(1, limiter),
 		mostUnderWay: sometimes(6, fc.integer({ min: 1, max: 20 })),
 		faults: fc.oneof(
 			{ weight: 1, arbitrary: fc.constant<FaultSpec[]>([]) },
-			{ weight: 2, arbitrary: fc.array(fault, { minLength: 1, maxLength: 3 }) },
+			{ weight: 2, arbitrary: fc.array(faultOf(), { minLength: 1, maxLength: 3 }) },
 		),
 		unknownForMs: mostly(0, 4, ms(9_000)),
+		isWordy: sometimes(6, fc.constant(true)),
+		hasNumericIds: sometimes(9, fc.constant(true)),
+		others: fc.constant(undefined),
 		odd: sometimes(6, fc.record({ share: fc.constantFrom(0.1, 0.5, 1), retryAfter })),
-	})
-	.map(withoutAbsent);
+	};
+	return fc.record({ ...fields, ...own }).map((made) => withoutAbsent(made) as ServiceSpec);
+}

@@ -60,6 +60,25 @@ export class Facts {
 		return seconds === 0 ? Infinity : seconds * 1_000;
 	}
 
+	/** When a run's wait in an execution is to have its end: its time limit, or shortly before the workflow's. */
+	deadlineOf(run: SeenRun, attempt: Attempt): number {
+		const spec = this.spec(attempt);
+		const ends = attempt.beganAt + spec.workflowTimeoutS * 1_000 - 30_000;
+		const limitAt = run.createdAt + (this.timeLimitMs(spec) ?? Infinity);
+		return spec.workflowTimeoutS > 0 ? Math.min(limitAt, ends) : limitAt;
+	}
+
+	/** Whether n8n's clock was right all the time: time limits hold by the clock that n8n has. */
+	get isClockRight(): boolean {
+		return this.history.world.clockChanges === undefined;
+	}
+
+	/** Whether the service has done all that it was asked for, at once. */
+	get isServiceWell(): boolean {
+		const { limiter, mostUnderWay, faults, odd } = this.history.world.service;
+		return !limiter && mostUnderWay === undefined && faults.length === 0 && !odd;
+	}
+
 	isWaiting({ operation, waits }: ExecutionSpec): boolean {
 		return (operation === 'create' || operation === 'get') && isTrue(waits);
 	}
@@ -94,7 +113,7 @@ export class Facts {
 }
 
 export function isTrue(value: unknown): boolean {
-	return value === true || value === 'true';
+	return String(value).trim().toLowerCase() === 'true';
 }
 
 /** A value as text, of any form. */

@@ -1,6 +1,7 @@
 import type { INodeExecutionData } from 'n8n-workflow';
 
 import { tagOf, type Attempt } from '../history.cts';
+import { lastingOf } from '../agentList.cts';
 import { outputOf } from '../service.cts';
 import { isTrue, pairOf, textOf, type Facts } from './facts.cts';
 
@@ -31,6 +32,32 @@ export function eachItemOnce(facts: Facts): string[] {
 					wrongOf(facts, attempt, turn, output).map((what) => `${where}: ${what}`),
 				);
 		});
+	});
+}
+
+/** Agents that are published all the time are in the list once, however it changes while it is read. */
+export function listsAreWhole({ history }: Facts): string[] {
+	const { agents, others } = history.world.service;
+	return history.attempts.flatMap((attempt) => {
+		const { operation, items, key } = history.world.executions[attempt.index]!;
+		if (attempt.status !== 'success' || operation !== 'list') return [];
+		return [...attempt.endings.values()].flatMap(({ outputs = [] }) =>
+			items.flatMap(({ ownKey }, item) => {
+				const own = outputs.flat().filter((output) => pairOf(output) === item);
+				if (own.some(({ json }) => json.error !== undefined)) return [];
+				const ids = own.map(({ json }) => json.id).filter((id) => typeof id === 'number');
+				const lasting = [
+					...agents.map((_, index) => 1 + index + 1_000 * (ownKey ? key + 1 : key)),
+					...(others ? lastingOf(others) : []),
+				];
+				const missing = lasting.filter((id) => !ids.includes(id));
+				const where = `execution ${attempt.id}, item ${item}`;
+				return [
+					...(missing.length > 0 ? [`${where}: agents ${missing.join(', ')} are missing`] : []),
+					...(new Set(ids).size < ids.length ? [`${where}: an agent is there twice`] : []),
+				];
+			}),
+		);
 	});
 }
 
@@ -80,6 +107,7 @@ export function runDataIsWhole(facts: Facts): string[] {
 		for (const [turn, task] of runData.entries()) {
 			const [source] = task.source as Array<{ previousNode?: string; previousNodeRun?: number }>;
 			const name = `${where}, entry ${turn}`;
+			if (task.keys.includes('inputOverride')) wrong.push(`${name} has the input of an action`);
 			if (!task.outputs && task.error === undefined) wrong.push(`${name} is empty`);
 			if (source?.previousNode !== 'Loop' || (source.previousNodeRun ?? 0) !== turn) {
 				wrong.push(`${name} comes from ${JSON.stringify(task.source)}`);

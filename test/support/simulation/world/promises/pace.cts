@@ -3,10 +3,6 @@ import type { Facts } from './facts.cts';
 
 const HOUR_MS = 3_600_000;
 
-/** The longest delay between two polls of a run, and what n8n may be late beside, in ms. */
-const LONGEST_DELAY_MS = 600_000;
-const SLACK_MS = 100_000;
-
 /** What an answer asks for, in ms, an hour at most. */
 export function askedMs({ retryAfter, answeredAt }: SeenRequest): number {
 	if (retryAfter === undefined) return 0;
@@ -20,6 +16,7 @@ export function askedMs({ retryAfter, answeredAt }: SeenRequest): number {
 /** Nothing is sent while a 429 asks to be left alone, but what was under way. */
 export function leavesAlone(facts: Facts): string[] {
 	const { history } = facts;
+	if (!facts.isClockRight) return [];
 	const wrong: string[] = [];
 	const until = new Map<number, { at: number; until: number; number: number }>();
 	const events = history.requests
@@ -45,85 +42,6 @@ export function leavesAlone(facts: Facts): string[] {
 	return wrong.slice(0, 3);
 }
 
-/** Polls of one run: neither so dense that they flood the service, nor further apart than it asked. */
-export function pollsInMeasure(facts: Facts): string[] {
-	const wrong: string[] = [];
-	for (const [id, all] of facts.requestsByRun) {
-		for (const [index, poll] of all.entries()) {
-			const before = all[index - 1];
-			if (!before || before.execution !== poll.execution) continue;
-			const spec = facts.spec(poll.execution);
-			if (!facts.isWaiting(spec) || before.answeredAt === Infinity) continue;
-			if (before.said === 'finished' || isGivenUp(facts, before)) continue;
-			const gap = poll.sentAt - before.answeredAt;
-			const interval = Number(spec.options.pollInterval ?? 0) * 1_000;
-			const limitMs = facts.timeLimitMs(spec) ?? Infinity;
-			const run = facts.runById.get(id);
-			// The last poll is at the time limit itself, whenever the one before was.
-			const isLast = poll.sentAt >= (run?.createdAt ?? 0) + limitMs - 6_000;
-			const isResumed = poll.execution.calls.some(
-				({ at }) => at >= before.sentAt && at <= poll.sentAt,
-			);
-			if (
-				before.said === 'unfinished' &&
-				before.isOwn &&
-				interval > 0 &&
-				gap < 990 &&
-				!isLast &&
-				!isResumed &&
-				spec.workflowTimeoutS === 0
-			) {
-				wrong.push(
-					`${id} was polled at ${Math.round(before.sentAt)} and again at ${Math.round(poll.sentAt)}`,
-				);
-			}
-			// A retry's time limit begins anew, and its last poll is at that.
-			const isFirst = spec.maxTries === 0 && !poll.execution.retryOf;
-			if (isFirst && before.fault && gap < 370 && !isResumed && !isLast) {
-				wrong.push(`after ${before.fault}, ${id} was polled again within ${Math.round(gap)} ms`);
-			}
-			const asked = askedMs(before);
-			if (before.status !== 429 && asked > 0 && gap < asked - 1_000 && !isLast && !isResumed) {
-				wrong.push(
-					`${id} was polled ${Math.round(gap)} ms after an answer that asked for ${asked}`,
-				);
-			}
-			const usual =
-				Math.max(LONGEST_DELAY_MS, interval, (before.answeredAt - (run?.createdAt ?? 0)) / 4) +
-				spec.resumesLateMs +
-				SLACK_MS;
-			const most = gap > usual ? usual + heldUpMs(facts, before, poll) : usual;
-			if (gap > most) {
-				wrong.push(
-					`${id} was not polled for ${Math.round(gap / 1_000)} s after ${Math.round(before.answeredAt)}, ${Math.round(most / 1_000)} at most were due`,
-				);
-			}
-		}
-	}
-	return wrong.slice(0, 3);
-}
-
-/** Whether a poll was the last one, at the time limit: another attempt of the node polls the run again. */
-function isGivenUp(facts: Facts, { runId = '', sentAt, execution }: SeenRequest): boolean {
-	const limitMs = facts.timeLimitMs(facts.spec(execution)) ?? Infinity;
-	const createdAt = facts.runById.get(runId)?.createdAt ?? Infinity;
-	return sentAt >= createdAt + limitMs - 6_000;
-}
-
-/** For how long the service asked to be left alone between two polls, and n8n was away. */
-function heldUpMs({ history }: Facts, before: SeenRequest, poll: SeenRequest): number {
-	const between = history.requests.filter(
-		({ key, answeredAt, sentAt }) =>
-			key === poll.key && answeredAt >= before.sentAt && sentAt <= poll.sentAt,
-	);
-	const asked = between.reduce((sum, request) => sum + askedMs(request), 0);
-	const refused = between.filter(({ status }) => status === 429).length * 60_000;
-	const away = history.kills
-		.filter(({ at }) => at >= before.sentAt && at <= poll.sentAt)
-		.reduce((sum, { at, backAt }) => sum + backAt - at, 0);
-	return asked + refused + away;
-}
-
 /** Of many requests, few are refused. */
 export function fewAreRefused({ history }: Facts): string[] {
 	const { service } = history.world;
@@ -138,7 +56,8 @@ export function fewAreRefused({ history }: Facts): string[] {
 	// It never sends more seldom than each two seconds.
 	if ((service.limiter.limit * 1_000) / service.limiter.windowMs < 1) return [];
 	const refused = history.requests.filter(({ status, isOwn }) => status === 429 && isOwn).length;
-	const most = 30 + history.requests.length * 0.25;
+	// The first answers come after a round trip.
+	const most = 30 + history.requests.length * 0.25 + (service.tripMs[1] / 1_000) * FIRST_RATE;
 	return refused > most ? [`${refused} of ${history.requests.length} requests were refused`] : [];
 }
 
@@ -170,6 +89,7 @@ export function takesTurns(facts: Facts): string[] {
 	const { history } = facts;
 	const { limiter, faults, mostUnderWay, odd } = history.world.service;
 	if (faults.length > 0 || mostUnderWay !== undefined || odd) return [];
+	if (!facts.isClockRight) return [];
 	const perSecond = limiter
 		? (Math.min(limiter.limit, limiter.limitAfter ?? limiter.limit) * 1_000) / limiter.windowMs
 		: 80;
@@ -201,4 +121,28 @@ export function takesTurns(facts: Facts): string[] {
 				]
 			: [];
 	});
+}
+
+/** How many requests a second the node begins with. */
+const FIRST_RATE = 80;
+
+/** As many as the node may send before it knows anything of the service, and in which time in ms. */
+const FIRST_BURST = { most: 20, withinMs: 100 };
+
+/** What a process of n8n sends first is spread over time. */
+export function doesNotFlood({ history }: Facts): string[] {
+	const begins = [0, ...history.kills.map(({ backAt }) => backAt)];
+	const keys = new Set(history.requests.map(({ key }) => key));
+	return [...keys].flatMap((key) =>
+		begins.flatMap((from, index) => {
+			const until = begins[index + 1] ?? Infinity;
+			const sent = history.requests
+				.filter((one) => one.key === key && one.sentAt >= from && one.sentAt < until)
+				.map(({ sentAt }) => sentAt);
+			const early = sent.filter((at) => at < sent[0]! + 1_000);
+			const { most, withinMs } = FIRST_BURST;
+			const isDense = early.some((at, nth) => at - (early[nth - most] ?? -Infinity) < withinMs);
+			return isDense ? [`more than ${most} requests were sent within ${withinMs} ms`] : [];
+		}),
+	);
 }

@@ -1,9 +1,12 @@
-import type { SeenRequest } from '../history.cts';
+import { organizationOf, type SeenRequest } from '../history.cts';
 import type { ExecutionSpec } from '../world.cts';
 import { isTrue, textOf, type Facts, type SaidFailure } from './facts.cts';
 
+/** The longest pause that the service may ask for, and what is tried of it, in ms. */
+const LONGEST_PAUSE_MS = 3_600_000 + 300_000;
+
 /** The requests that were sent for an item, its own run's polls among them. */
-function requestsOf(facts: Facts, { tag, attempt }: SaidFailure): SeenRequest[] {
+export function requestsOf(facts: Facts, { tag, attempt }: SaidFailure): SeenRequest[] {
 	const polls = (facts.runsByTag.get(tag) ?? []).flatMap(
 		({ id }) => facts.requestsByRun.get(id) ?? [],
 	);
@@ -37,7 +40,7 @@ function isUnclear({ kind, status, fault, isOwn, answeredAt, isCut }: SeenReques
 	if (status === 303) return true;
 	if (answeredAt === Infinity || isCut) return true;
 	if (isOwn || status === 429 || status === 401) return false;
-	return !['refused', 'dns', 'certificate', 'redirect'].includes(fault ?? '');
+	return !['refused', 'dns', 'certificate', 'redirect', 'blocked'].includes(fault ?? '');
 }
 
 const crashed = ({ history }: Facts, { attempt }: SaidFailure) =>
@@ -76,6 +79,7 @@ const CLAIMS: Claim[] = [
 			(facts.runsByTag.get(tag) ?? []).some(({ spec }) => !spec.isJson && spec.end === 'succeeded'),
 	],
 	[/^The service's rate limit/, wasAnsweredOnKey],
+	[/^The service took no more requests/, wasHeldUp],
 	[
 		/could not process the request/,
 		(_facts, _failure, sent) => sent.some(({ status = 0 }) => status >= 500),
@@ -102,7 +106,9 @@ const CLAIMS: Claim[] = [
 	[/^The service does not accept the API key/, wasAnswered(401)],
 	[
 		/^(n8n could not send the request|This node's credential cannot be used)/,
-		(facts, { attempt }) => facts.spec(attempt).credentialAway !== undefined,
+		(facts, { attempt }, sent) =>
+			facts.spec(attempt).credentialAway !== undefined ||
+			sent.some(({ fault }) => fault === 'blocked'),
 	],
 	[/^'.*' must be /, (facts, { attempt }) => hasOddOptions(facts.spec(attempt))],
 	[/^No published agent is named/, () => false],
@@ -135,6 +141,7 @@ const TEMPORARY =
 
 /** A temporary failure never fails a healthy run's wait before its time limit. */
 export function temporaryFailuresPass(facts: Facts): string[] {
+	if (!facts.isClockRight) return [];
 	return facts.failures.flatMap((failure) => {
 		const { attempt, tag, message } = failure;
 		const spec = facts.spec(attempt);
@@ -173,7 +180,19 @@ function ended(facts: Facts, tag: string, how: string): boolean {
 function wasAnsweredOnKey(facts: Facts, { attempt }: SaidFailure): boolean {
 	const { key } = facts.spec(attempt);
 	return facts.history.requests.some(
-		(request) => request.status === 429 && (request.key === key || request.key === key + 1),
+		(request) => request.status === 429 && [key, key + 1].includes(organizationOf(request.key)),
+	);
+}
+
+/** Whether the service asked for a pause, an hour at most, or left requests without an answer. */
+function wasHeldUp(facts: Facts, { attempt, at }: SaidFailure): boolean {
+	const { key } = facts.spec(attempt);
+	return facts.history.requests.some(
+		(request) =>
+			[key, key + 1].includes(organizationOf(request.key)) &&
+			request.sentAt <= at &&
+			(request.status === undefined ||
+				(request.status === 429 && request.answeredAt + LONGEST_PAUSE_MS >= attempt.beganAt)),
 	);
 }
 

@@ -1,5 +1,5 @@
 import type { SeenRequest, SeenRun } from '../history.cts';
-import { itemOf, turnOf } from '../history.cts';
+import { turnOf } from '../history.cts';
 import { isTrue, type Facts } from './facts.cts';
 
 /** No input item starts two runs. */
@@ -36,10 +36,10 @@ function maySupersede(
 	if (lineageOf(first, before) !== lineageOf(first, then)) return true;
 	const isRetried = spec.maxTries > 0 || before.execution !== then.execution;
 	const hasFailed = first.spec.end !== 'succeeded' && first.endsAt <= then.sentAt;
-	if (isRetried && hasFailed) return true;
-	// The user's own Retry, with other values.
-	const isVolatile = itemOf(facts.history.world, first.tag).isVolatile;
-	if (isVolatile && before.execution !== then.execution) return true;
+	// One that is output has not failed for n8n, though its output begins with `error`.
+	const isOutput =
+		spec.options.onUnsuccessfulRun === 'output' && before.execution === then.execution;
+	if (isRetried && hasFailed && !(isOutput && spec.items.length === 1)) return true;
 	// The service itself said that there is no such run.
 	const polls = facts.requestsByRun.get(first.id) ?? [];
 	return (

@@ -64,24 +64,3 @@ export function ends({ history }: Facts): string[] {
 		...history.faults,
 	];
 }
-
-/** n8n stores no wait of less than 65 seconds, and none that is to stay in memory. */
-export function parksWhereItMay(facts: Facts): string[] {
-	return facts.history.attempts.flatMap((attempt) => {
-		const spec = facts.spec(attempt);
-		const where = `execution ${attempt.id}`;
-		const [first] = attempt.parks;
-		if (!first) return [];
-		const short = attempt.parks.find(({ at, until }) => until - at < 64_990);
-		return [
-			...(short ? [`${where} was parked for ${Math.round(short.until - short.at)} ms`] : []),
-			...(spec.options.whereToWait === 'memory'
-				? [`${where} was parked though it is to wait in memory`]
-				: []),
-			...(spec.mode === 'evaluation' && !attempt.retryOf
-				? [`${where} was parked while somebody waits for it`]
-				: []),
-			...(spec.host === 'oldHost' ? [`${where} was parked by a host that cannot`] : []),
-		];
-	});
-}

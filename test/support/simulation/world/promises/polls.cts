@@ -1,0 +1,90 @@
+import type { SeenRequest } from '../history.cts';
+import type { Facts } from './facts.cts';
+import { askedMs } from './pace.cts';
+
+/** The longest delay between two polls of a run, and what n8n may be late beside, in ms. */
+const LONGEST_DELAY_MS = 600_000;
+const SLACK_MS = 100_000;
+
+/** Polls of one run: neither so dense that they flood the service, nor further apart than it asked. */
+export function pollsInMeasure(facts: Facts): string[] {
+	if (!facts.isClockRight) return [];
+	const wrong: string[] = [];
+	for (const [id, all] of facts.requestsByRun) {
+		for (const [index, poll] of all.entries()) {
+			const before = all[index - 1];
+			if (!before || before.execution !== poll.execution) continue;
+			const spec = facts.spec(poll.execution);
+			if (!facts.isWaiting(spec) || before.answeredAt === Infinity) continue;
+			if (before.said === 'finished' || isGivenUp(facts, before)) continue;
+			const gap = poll.sentAt - before.answeredAt;
+			const interval = Number(spec.options.pollInterval ?? 0) * 1_000;
+			const run = facts.runById.get(id);
+			// Its end for this attempt; a later one asks again.
+			if (before.isOwn && (before.status ?? 0) >= 400 && before.status !== 429) continue;
+			// The last poll is at the time limit itself, whenever the one before was.
+			const isLast =
+				run !== undefined && poll.sentAt >= facts.deadlineOf(run, poll.execution) - 6_000;
+			const isResumed = poll.execution.calls.some(
+				({ at }) => at >= before.sentAt && at <= poll.sentAt,
+			);
+			if (
+				before.said === 'unfinished' &&
+				before.isOwn &&
+				interval > 0 &&
+				gap < 990 &&
+				!isLast &&
+				!isResumed &&
+				spec.workflowTimeoutS === 0
+			) {
+				wrong.push(
+					`${id} was polled at ${Math.round(before.sentAt)} and again at ${Math.round(poll.sentAt)}`,
+				);
+			}
+			// A retry's time limit begins anew, and its last poll is at that.
+			const isFirst = spec.maxTries === 0 && !poll.execution.retryOf;
+			if (isFirst && before.fault && gap < 370 && !isResumed && !isLast) {
+				wrong.push(`after ${before.fault}, ${id} was polled again within ${Math.round(gap)} ms`);
+			}
+			const asked = askedMs(before);
+			if (before.status !== 429 && asked > 0 && gap < asked - 1_000 && !isLast && !isResumed) {
+				wrong.push(
+					`${id} was polled ${Math.round(gap)} ms after an answer that asked for ${asked}`,
+				);
+			}
+			const usual =
+				Math.max(LONGEST_DELAY_MS, interval, (before.answeredAt - (run?.createdAt ?? 0)) / 4) +
+				spec.resumesLateMs +
+				SLACK_MS;
+			const most = gap > usual ? usual + heldUpMs(facts, before, poll) : usual;
+			if (gap > most) {
+				wrong.push(
+					`${id} was not polled for ${Math.round(gap / 1_000)} s after ${Math.round(before.answeredAt)}, ${Math.round(most / 1_000)} at most were due`,
+				);
+			}
+		}
+	}
+	return wrong.slice(0, 3);
+}
+
+/** Whether a poll was the last one, at the time limit: another attempt of the node polls the run again. */
+function isGivenUp(facts: Facts, { runId = '', sentAt, execution }: SeenRequest): boolean {
+	const run = facts.runById.get(runId);
+	return run !== undefined && sentAt >= facts.deadlineOf(run, execution) - 6_000;
+}
+
+/** For how long the service asked to be left alone between two polls, and n8n was away. */
+function heldUpMs({ history, runById }: Facts, before: SeenRequest, poll: SeenRequest): number {
+	const between = history.requests.filter(
+		({ key, answeredAt, sentAt }) =>
+			key === poll.key && answeredAt >= before.sentAt && sentAt <= poll.sentAt,
+	);
+	const asked = between.reduce((sum, request) => sum + askedMs(request), 0);
+	const refused = between.filter(({ status }) => status === 429).length * 60_000;
+	const away = history.kills
+		.filter(({ at }) => at >= before.sentAt && at <= poll.sentAt)
+		.reduce((sum, { at, backAt }) => sum + backAt - at, 0);
+	// The answer that created the run may ask for a pause, too.
+	const create = runById.get(poll.runId ?? '')?.request;
+	return asked + refused + away + (create ? askedMs(create) : 0);
+}

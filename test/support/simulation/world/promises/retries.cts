@@ -1,0 +1,44 @@
+import { turnOf } from '../history.cts';
+import type { Facts } from './facts.cts';
+import { requestsOf } from './reasons.cts';
+
+/** What is said without asking the service. */
+const UNASKED =
+	/^An earlier attempt|must be|credential|cancel|rate limit|took no more|Another version|could not send/;
+
+/** n8n's Retry of an execution that has failed tries again: nothing fails for an old reason. */
+export function triesAgain(facts: Facts): string[] {
+	return facts.failures.flatMap((failure) => {
+		const { attempt, message, tag } = failure;
+		if (attempt.retryOf?.status !== 'error' || UNASKED.test(message)) return [];
+		const isAsked = requestsOf(facts, failure).some(({ execution }) => execution === attempt);
+		return isAsked
+			? []
+			: [`execution ${attempt.id}, ${tag}: '${message}', and nothing was asked for it`];
+	});
+}
+
+/** A Retry that has to refuse an item first waits for the runs that it knows. */
+export function refusesLast(facts: Facts): string[] {
+	return facts.history.attempts.flatMap((attempt) => {
+		const { retryOf, error, endings } = attempt;
+		const spec = facts.spec(attempt);
+		if (!retryOf || !error || !facts.isWaiting(spec) || attempt.status !== 'error') return [];
+		if (!/^An earlier attempt may have started/.test(error.message)) return [];
+		const turn = [...endings].find(([, ending]) => ending.error)?.[0];
+		const memory = retryOf.saves.at(-1)?.memory ?? '';
+		const known = facts.history.runs.filter(
+			(run) =>
+				turnOf(run.tag) === turn &&
+				run.request?.execution.lineages.get(turn) === attempt.lineages.get(turn) &&
+				memory.includes(run.id),
+		);
+		const left = known.find(({ id }) => {
+			const polls = facts.requestsByRun.get(id) ?? [];
+			return !polls.some(({ said, execution }) => said === 'finished' || execution === attempt);
+		});
+		return left
+			? [`execution ${attempt.id} refuses an item before it has asked for ${left.id}`]
+			: [];
+	});
+}
