@@ -1,7 +1,12 @@
-import type { IDataObject } from 'n8n-workflow';
+import type { EngineRequest, IDataObject } from 'n8n-workflow';
 
 import { SimulatedHost, type Simulation } from '../support/simulation/simulatedHost.cts';
-import { SimulatedService, type Behaviour } from '../support/simulation/simulatedService.cts';
+import {
+	json,
+	SimulatedService,
+	type Behaviour,
+	type SeenRequest,
+} from '../support/simulation/simulatedService.cts';
 import { settle } from '../support/virtualTime.cts';
 
 // What n8n's Retry of an execution makes of the runs of before.
@@ -192,5 +197,50 @@ describe('of an execution that was ended', () => {
 		const items = await retry(host, context).execute();
 		expect(items.filter(({ json }) => json.status === 'succeeded')).toHaveLength(10);
 		expect(started(host)).toEqual([...all(10), ...all(10)]);
+	});
+});
+
+describe('of a run that cannot be asked for', () => {
+	test.each(['..', '../7', ' a b ', 'a'.repeat(500)])(
+		'since its ID is %j, starts no other and asks nothing',
+		async (runId) => {
+			const trouble = ({ isCreate }: SeenRequest) =>
+				isCreate ? json(202, { run_id: runId, status: 'pending' }) : undefined;
+			const host = hostOf({ runOf: () => ({ durationMs: SECOND }), trouble }, { count: 1 });
+			for (let attempt = 0; attempt < 3; attempt++) {
+				const { message, description } = await errorOf(host);
+				expect(message).toBe(
+					`The run was started, but its ID cannot be used in an address (run ${runId} of agent 1)`,
+				);
+				expect(description).toContain('looked up at the service');
+				retry(host);
+			}
+			expect(host.simulation.service.requests).toHaveLength(1);
+		},
+	);
+});
+
+describe('of an item whose options can no longer be read', () => {
+	const behaviour = { runOf: () => ({ durationMs: 1_000 * SECOND }) };
+	const wrong = { timeout: 'soon' };
+	const message =
+		/^'Time Limit \(Seconds\)' must be .*, not 'soon' \(run 11111111-2222-4333-8444-0{12} of agent 1\)$/;
+
+	test('names its run, and keeps it for the next', async () => {
+		const host = hostOf(behaviour, { count: 1, options: { timeout: 5 } });
+		await errorOf(host);
+		retry(host).simulation.options = wrong;
+		expect((await errorOf(host)).message).toMatch(message);
+		retry(host).simulation.options = {};
+		expect(await host.execute()).toHaveLength(1);
+		expect(started(host)).toEqual([0]);
+	});
+
+	test('and so does a wait that was stored', async () => {
+		const host = hostOf(behaviour, { count: 1 });
+		const rest = (await settle(host.runOnce())) as EngineRequest;
+		await settle(host.rest(rest));
+		host.simulation.options = wrong;
+		expect((await errorOf(host)).message).toMatch(message);
 	});
 });

@@ -108,20 +108,6 @@ describe('a run', () => {
 		const node = execution(created({ run_id: 7 }));
 		expect(await node.start()).toMatchObject({ run: { runId: '7' }, lastSeen: { run_id: '7' } });
 	});
-
-	test('with an ID that no path can hold fails, and is remembered and named', async () => {
-		const node = execution(created({ run_id: '../7' }));
-		const step = await node.start();
-		expect(step).toMatchObject({
-			is: 'failed',
-			failure: {
-				message: expect.stringContaining('its ID cannot be used in an address') as string,
-				description: expect.stringContaining('looked up at the service') as string,
-				details: { agent_id: 1, run_id: '../7' },
-			},
-		});
-		expect(node.memory.runOf(0)?.runId).toBe('../7');
-	});
 });
 
 describe('a second attempt', () => {

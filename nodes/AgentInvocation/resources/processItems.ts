@@ -18,6 +18,7 @@ import { asError, type Failure, type Result } from '../result';
 import { fixedAt, type Concurrency } from '../runs/concurrency';
 import { failed, type Ended, type ItemState, type Step } from '../runs/itemState';
 import { Loop, type LoopEnd } from '../runs/loop';
+import type { ItemMemory } from '../runs/itemMemory';
 import { RunMemory } from '../runs/runMemory';
 import { openService } from '../service/service';
 import { nameRun } from '../wording';
@@ -106,9 +107,7 @@ class NodeRun {
 		const { context, operation, memory, parking } = this;
 		const concurrency = readConcurrency(context, operation);
 		const states = [...context.getInputData().keys()].map((index) =>
-			concurrency.ok
-				? this.stateOf(index)
-				: failed({ failure: this.naming(index, concurrency.failure) }),
+			concurrency.ok ? this.stateOf(index) : this.named(index, failed(concurrency)),
 		);
 		const loop = new Loop(
 			{
@@ -148,23 +147,28 @@ class NodeRun {
 		const failure = { message: error.message, description, details: {} };
 		for (const [index, { is }] of states.entries()) {
 			if (is === 'done' || is === 'failed') continue;
-			states[index] = { is: 'failed', failure: this.naming(index, failure) };
+			states[index] = this.named(index, failed({ failure }));
 		}
 	}
 
 	/** Where an item stands when the run begins. */
 	private stateOf(index: number): ItemState {
-		const { context, memory, parking } = this;
+		const { memory } = this;
 		const item = memory.item(index);
 		if (item?.is === 'inDoubt') return refuse(item);
 		if (!item || !memory.goesOn) return { is: 'notBegun', isKnown: item !== undefined };
 		if (item.is !== 'started') return item;
+		const step = this.resume(index, item);
+		if (step.is === 'failed') this.noteEnd(index, step);
+		return step;
+	}
+
+	private resume(index: number, item: ItemMemory & { is: 'started' }) {
+		const { context, parking } = this;
 		try {
-			const step = resumeWait(item, { context, itemIndex: index, parking });
-			if (step.is === 'failed') this.noteEnd(index, step);
-			return step;
+			return this.named(index, resumeWait(item, { context, itemIndex: index, parking }));
 		} catch (thrown) {
-			return failed({ failure: this.naming(index, failureOfThrown(thrown)) });
+			return this.named(index, failed({ failure: failureOfThrown(thrown) }));
 		}
 	}
 
@@ -187,21 +191,24 @@ class NodeRun {
 				cancel: context.getExecutionCancelSignal?.(),
 				known,
 			});
-			if (!service.ok) return failed({ failure: this.naming(index, service.failure) });
+			if (!service.ok) return this.named(index, failed(service));
 			if (signal.aborted) return { is: 'stopped' };
 			const { value } = service;
-			return await act({ context, itemIndex: index, service: value, memory, parking, signal });
+			const work = { context, itemIndex: index, service: value, memory, parking, signal };
+			return this.named(index, await act(work));
 		} catch (thrown) {
-			return failed({ failure: this.naming(index, failureOfThrown(thrown)) });
+			return this.named(index, failed({ failure: failureOfThrown(thrown) }));
 		}
 	}
 
-	/** A failure that is not the run's own names it, so that it is not lost. */
-	private naming(index: number, failure: Failure): Failure {
+	/** What fails while the item has a run names it, so that it is not lost. */
+	private named<T extends Step>(index: number, step: T): T {
 		const run = this.memory.runOf(index);
-		if (!run) return failure;
+		if (!run || step.is !== 'failed' || step.failure.details.run_id !== undefined) return step;
+		const { failure } = step;
 		const details = { ...failure.details, agent_id: run.agentId, run_id: run.runId };
-		return { ...failure, message: `${failure.message}${nameRun(run)}`, details };
+		const message = `${failure.message}${nameRun(run)}`;
+		return { ...step, failure: { ...failure, message, details } };
 	}
 
 	/** Asks the engine for a rest, after which it runs the node again. */

@@ -8,14 +8,14 @@ import { readWaitOptions, type WaitOptions } from '../../runs/waitOptions';
 import { dryRun } from '../../service/endpoints';
 import { read } from '../../service/read';
 import { READ_PATIENCE_MS } from '../../service/retryPolicy';
-import { isJsonObject, type ParameterBinding } from '../../service/types';
+import { isJsonObject, isRunId, type ParameterBinding } from '../../service/types';
 import { agentField } from '../agentField';
 import { findAgent, readAgent, type GivenAgent } from '../findAgent';
 import type { ItemWork, Operation } from '../operation';
 import { waitFor } from './itemWait';
 import { notInTools, parameterFields } from './parameterFields';
 import { readBindings } from './parameters';
-import { goOnFrom, startRun, type Started } from './startRun';
+import { goOnFrom, refuseRunId, startRun, type Started } from './startRun';
 import { readWaits, waitForCompletion, waitOptionFields, whileWaiting } from './waitOptionFields';
 
 /** How many items may have begun and not ended, where the user says. */
@@ -100,6 +100,7 @@ async function begin(work: ItemWork): Promise<Step> {
 	const started = goOnFrom(work) ?? (await start(work, options.value, waits.value));
 	if (started.is !== 'started') return started;
 	const { run, lastSeen } = started;
+	if (!isRunId(run.runId)) return refuseRunId(run);
 	if (!waits.value) return done({ agent_id: run.agentId, ...lastSeen } as IDataObject);
 	return waitFor(run, options.value, work, started);
 }

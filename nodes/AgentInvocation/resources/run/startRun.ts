@@ -9,7 +9,7 @@ import { failWith } from '../../service/explainAnswer';
 import { retryAfterMs } from '../../service/retryPolicy';
 import { isFinished } from '../../service/runStatus';
 import { sendWithRetry } from '../../service/sendWithRetry';
-import { isRun, isRunId, type ParameterBinding, type Run } from '../../service/types';
+import { isRun, type ParameterBinding, type Run } from '../../service/types';
 import { findAgent, nameKey, type GivenAgent } from '../findAgent';
 import type { ItemWork } from '../operation';
 import { nameRun } from '../../wording';
@@ -66,7 +66,6 @@ export async function startRun(
 		const runId = String(answer.body.run_id);
 		const run = { baseUrl: service.baseUrl, agentId, runId, startedOn: clock.date() };
 		memory.note(itemIndex, { is: 'started', fingerprint, run });
-		if (!isRunId(runId)) return refuseRunId(run);
 		const lastSeen = { status: 'pending', ...answer.body, run_id: runId };
 		const askedMs = retryAfterMs(answer, clock.date());
 		return { is: 'started', run, lastSeen, isEarlier: false, askedMs };
@@ -116,7 +115,8 @@ export function refuse({ agentId }: ItemMemory & { is: 'inDoubt' }): Step & { is
 	};
 }
 
-function refuseRunId(run: KnownRun): Step {
+/** Asks for no run whose ID would lead elsewhere, and so starts none in its place either. */
+export function refuseRunId(run: KnownRun): Step {
 	return failed({
 		failure: {
 			message: `The run was started, but its ID cannot be used in an address${nameRun(run)}`,
