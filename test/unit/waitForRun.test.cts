@@ -346,12 +346,17 @@ describe('a poll', () => {
 		[
 			'after a rest that was put off by trouble may take longer',
 			{ isLong: true, troubles: 1 },
-			undefined,
+			30 * SECOND,
 		],
-		['in memory may take longer', { isLong: false }, undefined],
-		['of a wait that has just begun may take longer', {}, undefined],
+		['in memory may take longer', { isLong: false }, 30 * SECOND],
+		['of a wait that has just begun may take longer', {}, 30 * SECOND],
 	])('%s', async (_, changes, timeout) => {
 		expect((await poll(changes, running)).timeouts).toEqual([timeout]);
+	});
+
+	test('takes no longer than n8n leaves to the execution', async () => {
+		const { timeouts } = await poll({ latestAt: clock.now() + 7 * SECOND }, running);
+		expect(timeouts).toEqual([7 * SECOND]);
 	});
 
 	test('that is cancelled, or given up, leaves the item as it is', async () => {

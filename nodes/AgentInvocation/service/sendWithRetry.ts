@@ -3,7 +3,7 @@ import type { Answer } from './answer';
 import type { Purpose } from './answerKinds';
 import type { ServiceRequest } from './endpoints';
 import { backoffMs, isRetried, isRetriedBriefly } from './retryPolicy';
-import type { Service } from './service';
+import { requestTimeouts, type Service } from './service';
 
 /** For how long, and by which clock, a request may be sent. */
 export interface Patience {
@@ -14,7 +14,7 @@ export interface Patience {
 	patienceMs: number;
 	/** The longest pause that the rate limiter may make of it, in ms; any when absent. */
 	longestPauseMs?: number;
-	/** When it ends in any case, by the clock; never when absent. */
+	/** When it ends in any case, by the clock, also for a request that is under way; never when absent. */
 	deadline?: number;
 	/** Ends the patience: nothing more is sent, and the answer to a request that reads is not waited for. */
 	signal?: AbortSignal;
@@ -45,8 +45,10 @@ export async function sendOnce<T>(
 	if (verdict === 'late') return { ...limiter.refusal, kind: 'late' };
 
 	const sentAt = clock.now();
+	const usualMs = request.timeoutMs ?? requestTimeouts[request.method];
+	const timeoutMs = Math.min(usualMs, Math.ceil((patience.deadline ?? Infinity) - sentAt));
 	// Others learn from its answer, too, when nobody waits for it any more.
-	const sending = service.send(request).then((answer) => {
+	const sending = service.send({ ...request, timeoutMs }).then((answer) => {
 		limiter.learn(answer, sentAt);
 		return { ...answer, sentAt };
 	});
