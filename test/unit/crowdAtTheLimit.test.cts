@@ -52,3 +52,47 @@ test('items that are begun one after the other under a limit per minute are all 
 	expect(outputs.map(({ json }) => json.output)).toEqual(outputs.map((_, item) => String(item)));
 	expect(service.created).toHaveLength(150);
 });
+
+test('a run whose polls alone are refused for ever does not keep the others from their end', async () => {
+	const service = serviceOf({
+		trouble: ({ isCreate, url }) =>
+			!isCreate && url.endsWith('000000000001') ? { statusCode: 429 } : undefined,
+		// The last one goes on for longer than a minute, so that others are carried all the time.
+		runOf: (item) => ({ durationMs: item === 2 ? HOUR : SECOND }),
+	});
+	const options = { timeout: 60, pollInterval: 5 };
+	const host = new SimulatedHost({
+		service,
+		count: 2,
+		options,
+		node: { onError: 'continueRegularOutput' },
+	});
+	const other = new SimulatedHost({ service, count: 1, options: { timeout: 0, pollInterval: 5 } });
+	other.apiKey = host.apiKey;
+	other.parametersOf = () => ({ item: 2 });
+	const began = performance.now();
+	const timed = host.run().then((outputs) => ({ outputs, ms: performance.now() - began }));
+	const [{ outputs, ms }] = await settle(Promise.all([timed, other.run()]));
+	expect(ms).toBeLessThan(HOUR / 2);
+	expect(outputs.map(({ json }) => json.output ?? json.error)).toEqual([
+		'0',
+		expect.stringContaining('did not tell whether') as string,
+	]);
+});
+
+test('waits that pauses put off again and again at their time limit have their results, refused only now and then', async () => {
+	let isBack = false;
+	const service = serviceOf({
+		runOf: () => ({ durationMs: 600 * SECOND }),
+		// Somebody else uses the key as well.
+		trouble: ({ isCreate, number }) =>
+			isBack && !isCreate && number % 2 === 0
+				? { statusCode: 429, headers: { 'retry-after': '15' } }
+				: undefined,
+	});
+	const host = new SimulatedHost({ service, count: 40, resumesLateMs: 2 * HOUR });
+	setTimeout(() => (isBack = true), HOUR);
+	const outputs = await host.execute();
+	expect(outputs.map(({ json }) => json.output)).toEqual(outputs.map((_, item) => String(item)));
+	expect(outputs).toHaveLength(40);
+});

@@ -19,6 +19,8 @@ export interface Wait {
 	latestAt: number;
 	/** When the first poll since the time limit began that got no answer; absent before. */
 	graceFrom?: number;
+	/** How many polls since then the service has refused (429). */
+	refusals?: number;
 	/** What the service has answered about the run so far; absent when it was not asked yet. */
 	lastSeen?: Run;
 	/** How many polls in a row have met trouble. */

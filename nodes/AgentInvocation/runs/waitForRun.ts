@@ -26,8 +26,11 @@ export const NOT_FOUND_GRACE_MS = 10_000;
  */
 const GRACE_MS = 60_000;
 
-/** How many times the rate limit may refuse a poll after the time limit while others are carried. */
-const MOST_REFUSALS = 5;
+/**
+ * How many times the rate limit may refuse a poll after the time limit while others are carried. It does so
+ * now and then to each of a crowd; those that are put off with the one that is refused are not refused.
+ */
+const MOST_REFUSALS = 10;
 
 /** The longest pause of all requests that a poll waits out, in ms; in a longer one it is put off. */
 const LONGEST_PAUSE_MS = 10_000;
@@ -106,6 +109,9 @@ export async function pollRun(
 		// It is too short to be stored, and too precious for the long pauses of a long trouble.
 		Object.assign(met, { graceFrom: since, where: 'memory', troubles: 1 });
 	}
+	if (met.graceFrom !== undefined && answer.kind === 'rateLimited') {
+		met.refusals = (met.refusals ?? 0) + 1;
+	}
 	const now = clock.now();
 	const delay = troubleDelay(met, answer, service, clock);
 	const isOver = isGraceOver(met, answer, service, now, now + Math.max(delay, asked));
@@ -117,7 +123,7 @@ export async function pollRun(
  * it is this very request that the service refuses, again and again.
  */
 function isGraceOver(
-	{ graceFrom, latestAt, troubles }: Wait,
+	{ graceFrom, refusals = 0, latestAt }: Wait,
 	{ kind }: Answer,
 	{ limiter }: Service,
 	now: number,
@@ -125,7 +131,7 @@ function isGraceOver(
 ): boolean {
 	if (graceFrom === undefined) return false;
 	const isLimited = kind === 'rateLimited' || kind === 'late';
-	const hasTurn = isLimited && troubles < MOST_REFUSALS;
+	const hasTurn = isLimited && refusals < MOST_REFUSALS;
 	const from = hasTurn ? Math.max(graceFrom, limiter.carriedAt) : graceFrom;
 	return now >= from + GRACE_MS || nextAt > Math.min(from + READ_PATIENCE_MS, latestAt);
 }
