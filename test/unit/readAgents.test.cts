@@ -10,7 +10,7 @@ import { settle } from '../support/virtualTime.cts';
 // What is read here is not how fast.
 const limiter = { admit: () => Promise.resolve('send'), learn: () => {} };
 
-const MOST_REQUESTS = 1_000;
+const MOST_REQUESTS = 3_500;
 
 let lists = 0;
 
@@ -244,6 +244,17 @@ test('each page has its own patience', async () => {
 	const range = { limit: Infinity, offset: 0 };
 	const agents = await readAgents(service as unknown as Service, range, patience);
 	expect(agents).toMatchObject({ ok: true, value: { length: 300 } });
+});
+
+test('it ends where a service has always another agent, whether its total moves or not', async () => {
+	for (const total of [7, undefined, 'moving']) {
+		let next = 0;
+		const page = (limit: number) => ({
+			ids: ids(next, (next += limit)),
+			total: total === 'moving' ? next : total,
+		});
+		await expect(read(page)).rejects.toThrow("The service's list of agents does not end");
+	}
 });
 
 test('it never loops and never gives an agent twice, whatever a service answers', async () => {

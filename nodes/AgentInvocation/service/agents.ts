@@ -1,5 +1,5 @@
 import { systemClock } from '../clock';
-import { succeed, type Result } from '../result';
+import { fail, succeed, type Result } from '../result';
 import { textKey } from '../textKey';
 import { listAgents } from './endpoints';
 import { read, type ReadPatience } from './read';
@@ -13,6 +13,9 @@ export const LARGEST_PAGE = 100;
 
 /** How often a list that changes while it is read is read at the most. */
 const MOST_READINGS = 3;
+
+/** A list that has more pages than this in one reading does not end. */
+const MOST_PAGES = 1_000;
 
 /** For how long a list that was read is used again, in ms. */
 const KEPT_MS = 60_000;
@@ -31,6 +34,9 @@ class AgentList {
 	private readonly ofEarlierReadings = new Map<unknown, Agent>();
 
 	private readings = 1;
+
+	/** In this reading. */
+	private pages = 0;
 
 	/** How many agents to skip. */
 	private next: number;
@@ -71,6 +77,7 @@ class AgentList {
 	}
 
 	private async readPage(service: Service, limit: number, patience: ReadPatience) {
+		if (++this.pages > MOST_PAGES) return ENDLESS;
 		const asked = Math.min(limit - this.agents.size, LARGEST_PAGE);
 		const page = await read(service, listAgents(asked, this.next), {}, patience);
 		if (!page.ok) return page;
@@ -95,8 +102,14 @@ class AgentList {
 		this.total = undefined;
 		this.hasMoved = false;
 		this.readings++;
+		this.pages = 0;
 	}
 }
+
+const ENDLESS = fail({
+	message: "The service's list of agents does not end",
+	description: `It goes on after ${MOST_PAGES} pages. Choose the agent by its ID, or turn off 'Return All', and contact the service's support.`,
+});
 
 /** Adds the agents that are not there yet. */
 function add(agents: Map<unknown, Agent>, more: Agent[]): void {
