@@ -30,7 +30,7 @@ const GRACE_MS = 60_000;
  * How many times the rate limit may refuse a poll after the time limit while others are carried. It does so
  * now and then to each of a crowd; those that are put off with the one that is refused are not refused.
  */
-const MOST_REFUSALS = 10;
+const MOST_REFUSALS = 8;
 
 /** The longest pause of all requests that a poll waits out, in ms; in a longer one it is put off. */
 const LONGEST_PAUSE_MS = 10_000;
