@@ -401,7 +401,7 @@ export const errors: Row[] = [
 	],
 	[
 		'the service refuses and does not say why',
-		creating(15, answer(400, '{}', { 'content-type': 'application/json' })),
+		creating(15, envelope(400, '', '')),
 		'The service rejected the request',
 		'Check the values in this node, and the agent itself at the service.',
 	],
