@@ -12,6 +12,7 @@ const NOT_IN_THE_TABLE: Record<string, string> = {
 	'The execution was canceled during a request to the service': 'the same',
 	'The node ended before this request was sent': 'the item that ended the node says why it ended',
 	'n8n could not send the request': 'needs a secret store that is away',
+	"The service's list of agents does not end": 'takes a thousand pages: unit/readAgents.test.cts',
 	'At the time limit of … s the service did not tell':
 		'takes a minute more: unit/waitForRun.test.cts',
 	'The service took no more requests for longer than the node may wait':

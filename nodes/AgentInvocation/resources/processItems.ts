@@ -193,9 +193,8 @@ class NodeRun {
 			});
 			if (!service.ok) return this.named(index, failed(service));
 			if (signal.aborted) return { is: 'stopped' };
-			const { value } = service;
-			const work = { context, itemIndex: index, service: value, memory, parking, signal };
-			return this.named(index, await act(work));
+			const work = { context, itemIndex: index, memory, parking, signal };
+			return this.named(index, await act({ ...work, service: service.value }));
 		} catch (thrown) {
 			return this.named(index, failed({ failure: failureOfThrown(thrown) }));
 		}
