@@ -192,6 +192,16 @@ describe('at the time limit', () => {
 		expect(ms).toBeLessThan(10 * minute);
 	});
 
+	test('nothing is polled at the very moment when n8n ends the execution', async () => {
+		const run = simulateRun(minute, () => answer('serverError', { status: 503 }));
+		const latestAt = clock.now() + 50 * SECOND;
+		// A refusal that ends at that moment.
+		run.service.limiter.learn({ kind: 'rateLimited', status: 429, retryAfter: '50' }, clock.now());
+		const { end, ms } = await wait(run, { timeoutMs: 30 * SECOND, latestAt });
+		expect(end?.is).toBe('failed');
+		expect(ms).toBeLessThanOrEqual(50 * SECOND);
+	});
+
 	test('an answer to what was sent before is none', async () => {
 		const run = simulateRun(119_999);
 		const { service } = run;

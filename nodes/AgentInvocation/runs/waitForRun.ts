@@ -133,7 +133,7 @@ function isGraceOver(
 	const isLimited = kind === 'rateLimited' || kind === 'late';
 	const hasTurn = isLimited && refusals < MOST_REFUSALS;
 	const from = hasTurn ? Math.max(graceFrom, limiter.carriedAt) : graceFrom;
-	return now >= from + GRACE_MS || nextAt > Math.min(from + READ_PATIENCE_MS, latestAt);
+	return now >= from + GRACE_MS || nextAt > from + READ_PATIENCE_MS || nextAt >= latestAt;
 }
 
 /** A wait that is stored from the start has no delay that n8n does not store. */
