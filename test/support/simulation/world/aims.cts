@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { mostly, ms, sometimes } from './arbitraries.cts';
 import { executionWith, itemsOf, itemThatTakes, optionsWith, retry } from './executions.cts';
 import type { ExecutionSpec, FaultKind, LimiterSpec, Starter, World } from './world.cts';
-import { faultOf, retryAfter, services } from './worldsServices.cts';
+import { faultOf, services } from './worldsServices.cts';
 
 /** What is generated of a world. */
 export type Part = Pick<World, 'service' | 'executions'> & {
@@ -29,9 +29,15 @@ export const afterLostCreates: fc.Arbitrary<Part> = fc.record({
 		mostUnderWay: never,
 		faults: fc.array(
 			faultOf(
-				fc.constantFrom<FaultKind[]>('reset', 'timeout', 'serverError', 'foreign4xx', 'redirect'),
-				fc.constantFrom('create', 'create', 'any'),
-			),
+				fc.constantFrom<FaultKind[]>(
+					...(['reset', 'reset', 'timeout', 'timeout', 'serverError'] as const),
+					...(['foreign4xx', 'redirect'] as const),
+				),
+				fc.constant('create'),
+			).map((made) => ({
+				...made,
+				isDone: made.isDone || ['reset', 'timeout'].includes(made.kind),
+			})),
 			{ minLength: 1, maxLength: 2 },
 		),
 	}),
@@ -53,11 +59,11 @@ export const stops: fc.Arbitrary<Part> = fc.record({
 	executions: one(
 		executionWith({
 			...creates,
-			items: itemsOf(long, 1, 4),
+			items: itemsOf(long, 1, 3),
 			options: optionsWith({
 				timeout: fc.constant(undefined),
 				whereToWait: fc.constantFrom('stored', 'auto'),
-				maxConcurrency: sometimes(1, fc.constantFrom(1, 2)),
+				maxConcurrency: sometimes(1, fc.constantFrom(1, 1, 2)),
 				pollInterval: never,
 			}),
 			starter: fc.constant<Starter>('schedule'),
@@ -78,7 +84,7 @@ export const stops: fc.Arbitrary<Part> = fc.record({
 
 const tight: fc.Arbitrary<LimiterSpec> = fc.record({
 	kind: fc.constantFrom('fixed', 'sliding', 'bucket'),
-	limit: fc.integer({ min: 1, max: 10 }),
+	limit: fc.integer({ min: 1, max: 4 }),
 	windowMs: fc.constant(1_000),
 	retryAfter: fc.constant('seconds' as const),
 });
@@ -86,14 +92,18 @@ const tight: fc.Arbitrary<LimiterSpec> = fc.record({
 const bystander = executionWith({
 	...creates,
 	key: fc.constant(0),
+	agentMode: fc.constantFrom('id', 'list'),
+	credentialAway: never,
+	newKeyAtMs: never,
 	items: itemsOf(short, 1, 2),
-	startsAtMs: fc.integer({ min: 2_000, max: 60_000 }),
+	startsAtMs: fc.integer({ min: 2_000, max: 20_000 }),
 });
 
 /** One execution of many items, and others beside it that use the same key. */
 export const crowds: fc.Arbitrary<Part> = fc.record({
 	service: services({
 		limiter: mostly<LimiterSpec | undefined>(undefined, 1, tight),
+		unknownForMs: fc.constant(0),
 		faults: fc.constant([]),
 		mostUnderWay: never,
 		odd: never,
@@ -119,15 +129,22 @@ export const crowds: fc.Arbitrary<Part> = fc.record({
 	kills: noKills,
 });
 
+const longPause = fc.constantFrom(
+	'90',
+	'5000',
+	'99999999999999999999999',
+	'Fri, 31 Dec 9999 23:59:59 GMT',
+);
+
 /** The service asks for pauses of any length, and runs take long. */
 export const leftAlone: fc.Arbitrary<Part> = fc.record({
 	service: services({
 		limiter: never,
 		mostUnderWay: never,
-		odd: sometimes(1, fc.record({ share: fc.constantFrom(0.1, 0.3), retryAfter: retryAfter })),
+		odd: sometimes(1, fc.record({ share: fc.constantFrom(0.1, 0.3), retryAfter: longPause })),
 		faults: fc.array(
 			faultOf(fc.constantFrom<FaultKind[]>('stray429', 'serverError'), fc.constant('poll')).map(
-				(made) => ({ ...made, share: 0.3 }),
+				(made) => ({ ...made, share: 0.3, untilMs: 50_000_000 }),
 			),
 			{ maxLength: 2 },
 		),
@@ -152,6 +169,7 @@ export const calls: fc.Arbitrary<Part> = fc.record({
 			starter: fc.constantFrom<Starter[]>(
 				'answeringWebhook',
 				'chat',
+				'evaluation',
 				'evaluation',
 				'call',
 				'callForEach',

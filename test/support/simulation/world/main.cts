@@ -25,12 +25,16 @@ async function main(): Promise<void> {
 			replay: { type: 'string' },
 			lines: { type: 'string', default: '200' },
 			planted: { type: 'boolean', default: false },
+			only: { type: 'string', default: '.' },
 			'without-known': { type: 'boolean', default: false },
 			'no-shrink': { type: 'boolean', default: false },
 		},
 	});
 	const count = Number(values.worlds);
-	if (values.planted) return await tellPlanted({ worlds: count, seed: Number(values.seed), say });
+	if (values.planted) {
+		const only = new RegExp(values.only);
+		return await tellPlanted({ worlds: count, seed: Number(values.seed), only, say });
+	}
 	const code = new NodeCode();
 	if (values.world !== undefined || values.replay !== undefined) {
 		const world =

@@ -51,8 +51,8 @@ export class NodeCode {
 
 	private readonly require = createRequire(path.join(ROOT, NODE));
 
-	constructor(private readonly patch?: Patch) {
-		if (patch) this.compile(path.join(ROOT, patch.file));
+	constructor(private readonly patches: Patch[] = []) {
+		for (const { file } of patches) this.compile(path.join(ROOT, file));
 	}
 
 	/** @param version of n8n-workflow, as the host tells it */
@@ -110,12 +110,11 @@ export class NodeCode {
 
 	private sourceOf(file: string): string {
 		const source = readFileSync(file, 'utf8');
-		const { patch } = this;
-		if (!patch || path.join(ROOT, patch.file) !== file) return source;
-		const found = source.split(patch.find).length - 1;
-		if (found !== 1) {
-			throw new Error(`${patch.file} has this ${found} times, not once: ${patch.find}`);
-		}
-		return source.replace(patch.find, () => patch.replace);
+		const own = this.patches.filter((patch) => path.join(ROOT, patch.file) === file);
+		return own.reduce((text, { find, replace }) => {
+			const found = text.split(find).length - 1;
+			if (found !== 1) throw new Error(`${file} has this ${found} times, not once: ${find}`);
+			return text.replace(find, () => replace);
+		}, source);
 	}
 }

@@ -233,8 +233,8 @@ export class WorldService {
 			run_id: id,
 			status: isOver ? (spec.end === 'odd' ? 'archived' : spec.end) : underWay,
 			created_at: dateOf(createdAt),
-			// A run that was cancelled may have no such date.
-			completed_at: isOver && !(spec.end === 'cancelled' && spec.isJson) ? dateOf(endsAt) : blank,
+			// A run that was cancelled has no such date.
+			completed_at: isOver && spec.end !== 'cancelled' ? dateOf(endsAt) : blank,
 			...(spec.hasBlanks && { error: '' }),
 			...(isOver && spec.end === 'succeeded' && { output: outputOf(run) }),
 			...(isOver && spec.end === 'failed' && { error: this.reasonOf(run) }),

@@ -14,6 +14,9 @@ const REPLACED = ['setTimeout', 'clearTimeout', 'Date', 'performance'] as const;
 /** The date at which every virtual clock begins, in ms since the epoch. */
 const FIRST_DATE = Date.UTC(2026, 0, 1);
 
+/** More timers than any code sets at one moment, unless it never lets go. */
+const MOST_WITHOUT_TIME = 20_000;
+
 /**
  * Time that passes only when nothing else is left to do. Timers of the same instant run in an order that the
  * seed decides, as no promise may depend on it.
@@ -29,6 +32,11 @@ export class VirtualClock {
 	owner: object = {};
 
 	private readonly heap: Timer[] = [];
+
+	private countedAt = 0;
+
+	/** How many timers were set in this step. */
+	private counted = 0;
 
 	/** @param random decides the order of timers of the same instant */
 	constructor(private readonly random: () => number) {}
@@ -110,15 +118,26 @@ export class VirtualClock {
 			}
 		}
 		return {
-			setTimeout: (run: (...given: unknown[]) => void, ms = 0, ...given: unknown[]) =>
+			setTimeout: (run: (...given: unknown[]) => void, ms = 0, ...given: unknown[]) => {
+				this.lookAtTime();
 				// Node.js waits 1 ms where it is asked for less.
-				this.after(Math.max(ms, 1), () => run(...given), this.owner),
+				return this.after(Math.max(ms, 1), () => run(...given), this.owner);
+			},
 			clearTimeout: (timer?: Timer) => {
 				if (timer) timer.run = () => {};
 			},
 			Date: VirtualDate,
 			performance: { now: () => this.now },
 		};
+	}
+
+	/** Code that goes on without time passing freezes n8n, and nothing here can stop it but the process's end. */
+	private lookAtTime(): void {
+		if (this.countedAt !== this.steps) Object.assign(this, { countedAt: this.steps, counted: 0 });
+		this.counted++;
+		if (this.counted < MOST_WITHOUT_TIME) return;
+		process.stdout.write(`BROKEN The node ends: it stands still at ${this.now} ms\n`);
+		process.exit(1);
 	}
 
 	private take(): Timer | undefined {

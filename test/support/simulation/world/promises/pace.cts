@@ -114,7 +114,7 @@ export function takesTurns(facts: Facts): string[] {
 					answeredAt >= attempt.beganAt,
 			)
 			.reduce((most, request) => Math.max(most, askedMs(request)), 0);
-		const most = 30_000 + windows + paused + (6 * others * 1_000) / perSecond;
+		const most = 12_000 + windows + paused + (6 * others * 1_000) / perSecond;
 		return waited > most
 			? [
 					`execution ${attempt.id}, of ${spec.items.length} items, waited ${Math.round(waited / 1_000)} s for its first create, ${Math.round(most / 1_000)} at most were due`,

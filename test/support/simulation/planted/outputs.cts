@@ -1,0 +1,150 @@
+import { plant, type PlantedDefect } from './plant.cts';
+
+/** What goes wrong with outputs, memory, pace and pauses. */
+export const ofOutputs: PlantedDefect[] = [
+	plant(
+		'outputs are paired with the first item',
+		'resources/processItems.ts',
+		'pairedItem: { item: index } })));',
+		'pairedItem: { item: 0 } })));',
+	),
+	plant(
+		'outputs are in another order',
+		'resources/processItems.ts',
+		"for (const [index, state] of states.entries()) {\n\t\t\tif (state.is === 'done') {",
+		"for (const [index, state] of [...states.entries()].reverse()) {\n\t\t\tif (state.is === 'done') {",
+	),
+	plant(
+		'failed items are not output',
+		'resources/processItems.ts',
+		'outputs.push(await toErrorItem(context, state.failure, index));',
+		'',
+	),
+	plant(
+		'messages do not name the run',
+		'wording.ts',
+		'return ` (run ${runId} of agent ${agentId})`;',
+		"return runId && agentId ? '' : '';",
+	),
+	plant(
+		'the API key is left in what the service says',
+		'service/service.ts',
+		'return withoutKey(readResponse(response, request.hasShape), apiKey);',
+		'return readResponse(response, request.hasShape);',
+	),
+	plant(
+		'executions do not take turns',
+		'service/rateLimiter.ts',
+		'\t\tthis.queues.delete(owner);\n\t\tthis.queues.set(owner, queue);',
+		'',
+	),
+	plant('requests are sent without a pace', 'service/pace.ts', 'from + 1_000 / this.rate;', 'now;'),
+	plant(
+		'a request to be left alone for days is heeded',
+		'service/retryPolicy.ts',
+		'const LONGEST_RETRY_AFTER_MS = 3_600_000;',
+		'const LONGEST_RETRY_AFTER_MS = 3_600_000_000;',
+	),
+	plant(
+		'the rate limiter serves once',
+		'service/rateLimiter.ts',
+		'\t\tthis.isServing = false;\n',
+		'\n',
+	),
+	plant(
+		'the memory of a pause is never over',
+		'runs/runMemory.ts',
+		'\t\tdelete stored.rest;\n',
+		'\n',
+	),
+	plant(
+		"n8n's Retry is taken for the same execution",
+		'runs/runMemory.ts',
+		'const isNewExecution = stored.executionId !== executionId;',
+		'const isNewExecution = false;',
+	),
+	plant(
+		'the turns of a loop share a memory',
+		'runs/runMemory.ts',
+		'const runIndex = Number(context.getWorkflowDataProxy(0).$runIndex);',
+		'const runIndex = 0;',
+	),
+	plant(
+		'after a crash items begin that may have begun',
+		'runs/runMemory.ts',
+		"this.stored.items[index] ??= { is: 'inDoubt', fingerprint: '' };",
+		'void index;',
+	),
+	plant(
+		'a wait that is to stay in memory is stored',
+		'parking/barrier.ts',
+		'if (stayInMemory ||',
+		'if (',
+	),
+	plant(
+		'waits are stored for less than 65 s',
+		'parking/barrier.ts',
+		'until: Math.max(dueAt, now + SHORTEST_STORED_DELAY_MS)',
+		'until: dueAt - 10_000',
+	),
+	plant(
+		'an execution is stored whose caller waits for it',
+		'parking/awaited.ts',
+		'if (!ANSWERED_MODES.includes(mode)) return waiting.starter;',
+		'',
+	),
+	plant(
+		'the action of a pause keeps its input',
+		'parking/pause.ts',
+		'entry.data = { ...entry.data, main: [null] };',
+		'',
+	),
+	plant(
+		'the output of the action is redirected',
+		'parking/pause.ts',
+		'delete entry.node.rewireOutputLogTo;',
+		'',
+	),
+	plant(
+		'the source of the input is not put back',
+		'parking/pause.ts',
+		'main.splice(0, main.length, ...(source as typeof main));',
+		'void source;',
+	),
+	plant(
+		'the entries of a pause share their node',
+		'parking/pause.ts',
+		'entry.node = { ...entry.node,',
+		'Object.assign(entry.node, {}, {}); void {',
+	),
+	plant(
+		'names are compared with their case',
+		'resources/findAgent.ts',
+		'\treturn textKey(name.trim());',
+		"\treturn textKey('') + name.trim();",
+	),
+	plant(
+		'short pages are taken for whole ones',
+		'service/agents.ts',
+		'this.next += agents.length;',
+		'this.next += 100;',
+	),
+	plant(
+		'a 429 is not known for what it is',
+		'service/answer.ts',
+		"if (status === 429) return 'rateLimited';",
+		'',
+	),
+	plant(
+		'an answer about another run is taken',
+		'service/endpoints.ts',
+		'isRun(body) && isAsked(body)',
+		'isRun(body) || isAsked(body)',
+	),
+	plant(
+		'a result of JSON is not looked for',
+		'runs/runOutput.ts',
+		'JSON.parse(run.output)',
+		'JSON.parse(run.output.toUpperCase())',
+	),
+];
