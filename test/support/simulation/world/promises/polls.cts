@@ -53,7 +53,12 @@ export function pollsInMeasure(facts: Facts): string[] {
 				);
 			}
 			const usual =
-				Math.max(LONGEST_DELAY_MS, interval, (before.answeredAt - (run?.createdAt ?? 0)) / 4) +
+				Math.max(
+					LONGEST_DELAY_MS,
+					interval,
+					asked,
+					(before.answeredAt - (run?.createdAt ?? 0)) / 4,
+				) +
 				spec.resumesLateMs +
 				SLACK_MS;
 			const most = gap > usual ? usual + heldUpMs(facts, before, poll) : usual;
