@@ -140,7 +140,7 @@ describe('a second attempt', () => {
 		expect(await node.again().start()).toMatchObject({
 			is: 'started',
 			run: { runId: RUN_ID },
-			lastSeen: output,
+			lastSeen: { run_id: RUN_ID, status: 'pending' },
 			isEarlier: true,
 		});
 	});

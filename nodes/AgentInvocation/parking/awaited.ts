@@ -110,8 +110,10 @@ function mayBeAnswered(
 	told: ToldOfCaller | undefined,
 	stored: IRunExecutionData | undefined,
 ): boolean {
-	const { source, triggerNode } = told ?? {};
-	if (source === 'trigger') return false;
+	// n8n 1 does not tell how it was started: then its trigger decides.
+	const { source = 'webhook', triggerNode } = told ?? {};
+	if (UNAWAITED_MODES.includes(source)) return false;
+	if (!ANSWERED_MODES.includes(source)) return true;
 	// Started by hand, nothing is stored of it before its end.
 	if (source === 'manual' && triggerNode?.type.endsWith('.manualTrigger')) return false;
 	// It is the trigger's, until n8n has stored what came after it.

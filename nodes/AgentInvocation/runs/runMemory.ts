@@ -4,7 +4,8 @@ import type { IDataObject, IExecuteFunctions, INode } from 'n8n-workflow';
 
 import { keptBy, runsInAgent } from '../host';
 import { fail, sentences, succeed, type Result } from '../result';
-import { isJsonObject } from '../service/types';
+import { isFinished } from '../service/runStatus';
+import { isJsonObject, isRun } from '../service/types';
 import { bound } from '../wording';
 import type { ItemMemory, KnownRun, Rest, StartedRun, StoredMemory } from './itemMemory';
 import type { Ended, Wait } from './itemState';
@@ -205,10 +206,13 @@ function mostAttempts(context: IExecuteFunctions): number {
 	return retryOnFail ? Math.min(MOST_ATTEMPTS, Math.max(2, maxTries || 3)) : 1;
 }
 
-/** A run that was waited for is waited for again; what failed is begun again where nothing is known of it. */
+/**
+ * A run that was waited for, or output before it had finished, is waited for (again); what failed is begun
+ * again where nothing is known of it.
+ */
 function prepareRetry(items: Record<string, ItemMemory>, date: number): void {
 	for (const [key, item] of Object.entries(items)) {
-		const from = item.is === 'failed' ? item.retriesFrom : item;
+		const from = item.is === 'failed' ? item.retriesFrom : asWait(item);
 		if (!from) delete items[key];
 		else items[key] = from;
 		// Its time limit counts anew.
@@ -218,6 +222,14 @@ function prepareRetry(items: Record<string, ItemMemory>, date: number): void {
 			items[key] = again;
 		}
 	}
+}
+
+/** What an earlier attempt did not wait for, or gave as it was at its time limit, as a wait. */
+function asWait(item: ItemMemory): ItemMemory {
+	if (item.is !== 'done' || !item.run) return item;
+	const { fingerprint, run, outputs } = item;
+	const [output] = outputs;
+	return isRun(output) && !isFinished(output) ? { is: 'started', fingerprint, run } : item;
 }
 
 function isFormat(found: unknown): boolean {

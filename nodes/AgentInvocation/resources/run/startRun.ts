@@ -7,9 +7,8 @@ import { answerKinds } from '../../service/answerKinds';
 import { createRun } from '../../service/endpoints';
 import { failWith } from '../../service/explainAnswer';
 import { retryAfterMs } from '../../service/retryPolicy';
-import { isFinished } from '../../service/runStatus';
 import { sendWithRetry } from '../../service/sendWithRetry';
-import { isRun, type ParameterBinding, type Run } from '../../service/types';
+import type { ParameterBinding, Run } from '../../service/types';
 import { findAgent, nameKey, type GivenAgent } from '../findAgent';
 import type { ItemWork } from '../operation';
 import { nameRun } from '../../wording';
@@ -92,12 +91,7 @@ export function goOnFrom(
 		const lastSeen = { run_id: known.run.runId, status: 'pending' };
 		return { is: 'started', run: known.run, lastSeen, isEarlier: true };
 	}
-	if (known?.is !== 'done') return undefined;
-	// That attempt did not wait for it, or gave it as it was at its time limit.
-	const { run, outputs } = known;
-	const [output] = outputs;
-	if (!run || !isRun(output) || isFinished(output)) return known;
-	return { is: 'started', run, lastSeen: output, isEarlier: true };
+	return known?.is === 'done' ? known : undefined;
 }
 
 /** Starts no run for an item that may have one. */

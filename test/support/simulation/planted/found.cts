@@ -137,8 +137,8 @@ export const found: PlantedDefect[] = [
 	plant(
 		'only the nearest caller is looked at',
 		'parking/awaited.ts',
-		'		id = caller.executionId;\n',
-		'		if (id !== ownId) return undefined;\n		id = caller.executionId;\n',
+		'		if (itemsGivenTo(stored) < 2)',
+		'		if (id !== ownId) return undefined;\n		if (itemsGivenTo(stored) < 2)',
 	),
 	plant(
 		'the trigger that did not run decides',
@@ -164,12 +164,6 @@ export const found: PlantedDefect[] = [
 		'service/agents.ts',
 		'agents.filter(isJsonObject).map(toAgent)',
 		'agents.filter((one): one is Record<string, unknown> => !isJsonObject([])).map(toAgent)',
-	),
-	plant(
-		'a limit that is over its own window is refused for good',
-		'service/pace.ts',
-		'const LOWEST_RATE = 0.5;',
-		'const LOWEST_RATE = 0.0005;',
 	),
 	plant(
 		"the workflow's own timeout is not looked at",

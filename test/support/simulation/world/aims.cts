@@ -1,8 +1,24 @@
 import fc from 'fast-check';
 
 import { mostly, ms, sometimes } from './arbitraries.cts';
-import { executionWith, itemsOf, itemThatTakes, optionsWith, retry } from './executions.cts';
-import type { ExecutionSpec, FaultKind, LimiterSpec, Starter, World } from './world.cts';
+import {
+	callers,
+	executionWith,
+	itemsOf,
+	itemThatTakes,
+	optionsWith,
+	retry,
+	starters,
+} from './executions.cts';
+import type {
+	CallSpec,
+	ExecutionSpec,
+	FaultKind,
+	LimiterSpec,
+	RunSpec,
+	Starter,
+	World,
+} from './world.cts';
 import { faultOf, services } from './worldsServices.cts';
 
 /** What is generated of a world. */
@@ -31,12 +47,13 @@ export const afterLostCreates: fc.Arbitrary<Part> = fc.record({
 			faultOf(
 				fc.constantFrom<FaultKind[]>(
 					...(['reset', 'reset', 'timeout', 'timeout', 'serverError'] as const),
-					...(['foreign4xx', 'redirect'] as const),
+					...(['foreign4xx', 'redirect', 'blocked'] as const),
 				),
 				fc.constant('create'),
 			).map((made) => ({
 				...made,
-				isDone: made.isDone || ['reset', 'timeout'].includes(made.kind),
+				...(made.kind === 'redirect' && { status: 303 }),
+				isDone: made.isDone || ['reset', 'timeout', 'redirect'].includes(made.kind),
 			})),
 			{ minLength: 1, maxLength: 2 },
 		),
@@ -59,7 +76,11 @@ export const stops: fc.Arbitrary<Part> = fc.record({
 	executions: one(
 		executionWith({
 			...creates,
-			items: itemsOf(long, 1, 3),
+			items: itemsOf(
+				long.chain((made) => fc.boolean().map((isVolatile) => ({ ...made, isVolatile }))),
+				1,
+				3,
+			),
 			options: optionsWith({
 				timeout: fc.constant(undefined),
 				whereToWait: fc.constantFrom('stored', 'auto'),
@@ -67,6 +88,7 @@ export const stops: fc.Arbitrary<Part> = fc.record({
 				pollInterval: never,
 			}),
 			starter: fc.constant<Starter>('schedule'),
+			callers: fc.constant([]),
 			workflowTimeoutS: fc.constant(0),
 			cancelAtMs: sometimes(3, ms(1_000_000)),
 			retries: fc.array(retry, { minLength: 1, maxLength: 2 }),
@@ -80,6 +102,37 @@ export const stops: fc.Arbitrary<Part> = fc.record({
 		}),
 		{ maxLength: 2 },
 	),
+});
+
+/** Runs that do not succeed, in nodes that n8n tries again or whose executions it retries. */
+export const failures: fc.Arbitrary<Part> = fc.record({
+	service: services({ limiter: never, mostUnderWay: never, odd: never, faults: fc.constant([]) }),
+	executions: one(
+		executionWith({
+			...creates,
+			items: itemsOf(
+				short.chain((made) =>
+					fc
+						.record({
+							isVolatile: fc.boolean(),
+							end: fc.constantFrom<RunSpec['end'][]>('failed', 'cancelled', 'odd', 'succeeded'),
+						})
+						.map(({ isVolatile, end }) => ({ ...made, isVolatile, run: { ...made.run, end } })),
+				),
+				1,
+				3,
+			),
+			options: optionsWith({
+				onUnsuccessfulRun: sometimes(1, fc.constant('output')),
+				timeout: never,
+				pollInterval: never,
+			}),
+			maxTries: mostly(0, 1, fc.integer({ min: 2, max: 5 })),
+			credentialAway: never,
+			retries: fc.array(retry, { minLength: 1, maxLength: 2 }),
+		}),
+	),
+	kills: noKills,
 });
 
 const tight: fc.Arbitrary<LimiterSpec> = fc.record({
@@ -166,19 +219,8 @@ export const calls: fc.Arbitrary<Part> = fc.record({
 		executionWith({
 			...creates,
 			items: itemsOf(long, 1, 2),
-			starter: fc.constantFrom<Starter[]>(
-				'answeringWebhook',
-				'chat',
-				'evaluation',
-				'evaluation',
-				'call',
-				'callForEach',
-				'callOfWebhook',
-				'callInTwoLevels',
-				'scheduleBesideWebhook',
-				'callAndLeave',
-				'webhook',
-			),
+			starter: starters,
+			callers: mostly<CallSpec[]>([], 1, callers),
 			options: optionsWith({ whereToWait: fc.constant('stored'), timeout: never }),
 			workflowTimeoutS: fc.constant(0),
 			resumesLateMs: mostly(0, 1, ms(100_000)),

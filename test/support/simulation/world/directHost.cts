@@ -4,7 +4,7 @@ import { atFirst, nodeOf, workflowOf } from './engine.cts';
 import { tagOf, type Attempt } from './history.cts';
 import { contextOf } from './nodeContext.cts';
 import type { Process } from './process.cts';
-import { starters } from './starters.cts';
+import { modeOf } from './starters.cts';
 import type { ExecutionSpec } from './world.cts';
 
 /**
@@ -32,8 +32,7 @@ export async function callDirectly(
 			data: { main: [items] },
 			source: { main: [{ previousNode: 'Trigger' }] },
 		} as IExecuteData;
-		const { mode } = starters[spec.starter];
-		const given = { process, attempt, spec, turn, mode, node, entry, items, data };
+		const given = { process, attempt, spec, turn, mode: modeOf(spec), node, entry, items, data };
 		const context = contextOf({ ...given, runIndex: 0, cancel: undefined, runIds: runIds(turn) });
 		try {
 			const output = await process.code.execute.call(context);

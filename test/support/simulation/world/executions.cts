@@ -2,6 +2,7 @@ import fc from 'fast-check';
 
 import { mostly, ms, sometimes, withoutAbsent } from './arbitraries.cts';
 import type {
+	CallSpec,
 	ExecutionSpec,
 	ItemSpec,
 	OptionsSpec,
@@ -99,22 +100,20 @@ const items = fc.oneof(
 	{ weight: 1, arbitrary: itemsOf(itemThatTakes(fc.oneof(ms(60_000), ms(600_000))), 31, 200) },
 );
 
-const starter = mostly<Starter>(
+export const starters = fc.constantFrom<Starter[]>(
 	'schedule',
-	2,
-	fc.constantFrom<Starter[]>(
-		'manual',
-		'webhook',
-		'answeringWebhook',
-		'chat',
-		'evaluation',
-		'call',
-		'callForEach',
-		'callAndLeave',
-		'callOfWebhook',
-		'callInTwoLevels',
-		'scheduleBesideWebhook',
-	),
+	'manual',
+	'webhook',
+	'answeringWebhook',
+	'chat',
+	'evaluation',
+	'scheduleBesideWebhook',
+	'errorWorkflow',
+);
+
+export const callers: fc.Arbitrary<CallSpec[]> = fc.array(
+	fc.constantFrom<CallSpec[]>('all', 'all', 'each', 'leave'),
+	{ minLength: 1, maxLength: 3 },
 );
 
 const executionFields: Made<ExecutionSpec> = {
@@ -134,7 +133,8 @@ const executionFields: Made<ExecutionSpec> = {
 	onError: fc.constantFrom('stopWorkflow', 'continueRegularOutput', 'continueErrorOutput'),
 	maxTries: mostly(0, 3, fc.integer({ min: 2, max: 5 })),
 	waitBetweenMs: fc.constantFrom(1_000, 5_000),
-	starter,
+	starter: mostly<Starter>('schedule', 2, starters),
+	callers: mostly<CallSpec[]>([], 6, callers),
 	host: mostly('n8n', 6, fc.constantFrom('oldHost', 'tool', 'bare')),
 	savesProgress: fc.boolean(),
 	workflowTimeoutS: mostly(0, 5, fc.constantFrom(100, 200, 600, 3_600)),

@@ -11,7 +11,7 @@ import {
 } from './promises/pace.cts';
 import { asksAtOnce, parksLongWaits, parksWhereItMay } from './promises/parks.cts';
 import { pollsInMeasure } from './promises/polls.cts';
-import { failsForAReason, temporaryFailuresPass } from './promises/reasons.cts';
+import { failsForAReason, tellsOfDoubt, temporaryFailuresPass } from './promises/reasons.cts';
 import { refusesLast, triesAgain } from './promises/retries.cts';
 import { neverLost, startedOnce } from './promises/runs.cts';
 import { ends, speaksPlainly, storesLittle } from './promises/words.cts';
@@ -24,6 +24,7 @@ export const invariants: Record<string, (facts: Facts) => string[]> = {
 	'A run that has ended within its time limit is not reported as unfinished': endedInTime,
 	'Waiting ends': waitsEnd,
 	'An item fails only for a reason that is true': failsForAReason,
+	'What may have been started is said': tellsOfDoubt,
 	'A temporary failure does not end a wait': temporaryFailuresPass,
 	'No more items are under way than Max Concurrency says': keepsToConcurrency,
 	'Executions take turns': takesTurns,

@@ -7,7 +7,7 @@ import type { Attempt, Save } from './history.cts';
 import { tagOf } from './history.cts';
 import type { LoadedPackage } from './nodeCode.cts';
 import { Process, type Surroundings } from './process.cts';
-import { starters } from './starters.cts';
+import { modeOf } from './starters.cts';
 import type { ExecutionSpec, RetrySpec, World } from './world.cts';
 
 /** What n8n's database has of an execution. */
@@ -118,7 +118,7 @@ export class N8n {
 				process,
 				attempt,
 				spec,
-				mode: attempt.retryOf ? 'retry' : starters[spec.starter].mode,
+				mode: attempt.retryOf ? 'retry' : modeOf(spec),
 				runIds: (turn) => this.runIdsOf(attempt.index, spec, turn),
 				onProgress: (current) => {
 					if (process.isAlive() && attempt.status === 'running')

@@ -101,14 +101,14 @@ export function contextOf(call: Call): IExecuteFunctions {
 		}),
 		getExecutionContext: () => ({ establishedAt: data?.executionData?.runtimeData?.establishedAt }),
 		getExecutionCancelSignal: () => cancel,
-		getParentNodes: () => triggersOf(spec.starter, 'Trigger'),
+		getParentNodes: () => triggersOf(spec, 'Trigger'),
 		getChildNodes: () => [],
 		getExecuteData: () => entry,
 		getExecutionDataById: async (id: string) => {
 			await Promise.resolve();
 			const stored = process.host.stored(id);
 			const isKnown = id !== attempt.id || stored?.waitTill !== undefined;
-			return stored && isKnown ? stored : storedOf(spec.starter, attempt.id, id);
+			return stored && isKnown ? stored : storedOf(spec, attempt.id, id);
 		},
 		putExecutionToWait: (date: Date) => {
 			if (data) data.waitTill = date;

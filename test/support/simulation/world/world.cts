@@ -115,7 +115,7 @@ export interface OptionsSpec {
 	retryCreateOnServerError?: boolean | string;
 }
 
-/** What has started an execution, or called its workflow. */
+/** What has started an execution, or the first of those that have called one another up to it. */
 export type Starter =
 	| 'schedule'
 	| 'manual'
@@ -123,18 +123,12 @@ export type Starter =
 	| 'answeringWebhook'
 	| 'chat'
 	| 'evaluation'
-	/** By another workflow, which a schedule has started, with all items in one call. */
-	| 'call'
-	/** The same, once for each item. */
-	| 'callForEach'
-	/** The same, by a workflow that does not wait for it. */
-	| 'callAndLeave'
-	/** By a workflow whose webhook is answered with the result. */
-	| 'callOfWebhook'
-	/** By one that a workflow has called, which has called it once for each item. */
-	| 'callInTwoLevels'
 	/** A schedule, in a workflow with an answering webhook beside it. */
-	| 'scheduleBesideWebhook';
+	| 'scheduleBesideWebhook'
+	| 'errorWorkflow';
+
+/** How a workflow calls another one: with all items, once for each item, or without waiting for it. */
+export type CallSpec = 'all' | 'each' | 'leave';
 
 export interface RetrySpec {
 	/** After the execution has ended or n8n runs again. */
@@ -159,6 +153,8 @@ export interface ExecutionSpec {
 	maxTries: number;
 	waitBetweenMs: number;
 	starter: Starter;
+	/** The workflows that have called one another up to this one, the nearest first. */
+	callers: CallSpec[];
 	/** What the host is: n8n; one that passes no response; an agent that runs the node as its tool; one without data. */
 	host: 'n8n' | 'oldHost' | 'tool' | 'bare';
 	savesProgress: boolean;

@@ -47,7 +47,7 @@ export function waitsEnd(facts: Facts): string[] {
 		);
 		const last = polls.at(-1)?.sentAt ?? createdAt;
 		// In a crowd a last poll waits for its turn.
-		const crowd = history.world.service.limiter ? 10 * END_WITHIN_MS : 0;
+		const crowd = crowdMs(facts);
 		const held = heldUpMs(facts, request) + crowd;
 		const allowed = createdAt + limitMs + END_WITHIN_MS + held + 2 * spec.resumesLateMs;
 		return last > allowed
@@ -56,6 +56,16 @@ export function waitsEnd(facts: Facts): string[] {
 				]
 			: [];
 	});
+}
+
+/** How long all items of a world may take for some polls each at the pace of its service, in ms. */
+function crowdMs({ history }: Facts): number {
+	const { service, executions } = history.world;
+	const { limiter } = service;
+	if (!limiter) return 0;
+	const items = executions.reduce((sum, { items, turns }) => sum + items.length * turns, 0);
+	const limit = Math.min(limiter.limit, limiter.limitAfter ?? limiter.limit);
+	return 10 * END_WITHIN_MS + (10 * items * limiter.windowMs) / limit;
 }
 
 /** For how long the service asked to be left alone, and n8n was away. */

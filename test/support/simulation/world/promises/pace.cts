@@ -1,4 +1,4 @@
-import { turnOf, type SeenRequest } from '../history.cts';
+import { NEW_KEY, turnOf, type SeenRequest } from '../history.cts';
 import type { Facts } from './facts.cts';
 
 const HOUR_MS = 3_600_000;
@@ -34,6 +34,8 @@ export function leavesAlone(facts: Facts): string[] {
 		} else if (!isAnswer && pause && at < pause.until - 1) {
 			// A process that has begun since knows nothing of it.
 			if (history.kills.some((kill) => kill.at >= pause.at && kill.at <= at)) continue;
+			// One that has waited for its turn under the key before knows nothing of it either.
+			if (key >= NEW_KEY) continue;
 			wrong.push(
 				`request ${number} (${request.kind}) was sent at ${Math.round(at)}, but ${pause.number} asked at ${Math.round(pause.at)} to be left alone until ${Math.round(pause.until)}`,
 			);

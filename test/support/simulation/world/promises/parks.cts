@@ -1,4 +1,5 @@
-import { starters } from '../starters.cts';
+import { isKnownToBeFree, mayPark } from '../starters.cts';
+import type { ExecutionSpec } from '../world.cts';
 import type { Facts } from './facts.cts';
 
 /** n8n stores no wait of less than 65 seconds, and none that is to stay in memory. */
@@ -14,16 +15,20 @@ export function parksWhereItMay(facts: Facts): string[] {
 			...(spec.options.whereToWait === 'memory'
 				? [`${where} was parked though it is to wait in memory`]
 				: []),
-			...(!starters[spec.starter].mayPark && !attempt.retryOf
-				? [`${where} (${spec.starter}) was parked while somebody waits for it`]
+			...(!mayPark(spec) && !attempt.retryOf
+				? [`${where} (${startOf(spec)}) was parked while somebody waits for it`]
 				: []),
 			...(spec.host === 'oldHost' ? [`${where} was parked by a host that cannot`] : []),
 		];
 	});
 }
 
+function startOf({ starter, callers }: ExecutionSpec): string {
+	return [...callers, starter].join(' by ');
+}
+
 /** A wait that goes on for longer than this, in ms, is stored where nothing speaks against it. */
-const LONG_MS = 1_500_000;
+const LONG_MS = { auto: 1_500_000, stored: 200_000 };
 
 /** Long waits are stored. */
 export function parksLongWaits(facts: Facts): string[] {
@@ -33,20 +38,21 @@ export function parksLongWaits(facts: Facts): string[] {
 		const interval = Number(spec.options.pollInterval ?? 0);
 		const isStored =
 			spec.host === 'n8n' &&
-			starters[spec.starter].mayPark &&
+			isKnownToBeFree(spec) &&
 			spec.options.whereToWait !== 'memory' &&
 			(interval === 0 || interval >= 65) &&
 			spec.workflowTimeoutS === 0;
 		if (!isStored || !facts.isWaiting(spec) || spec.items.length > 1) return [];
 		const runs = facts.history.runs.filter(({ request }) => request?.execution === attempt);
+		const longMs = spec.options.whereToWait === 'stored' ? LONG_MS.stored : LONG_MS.auto;
 		const isLong = runs.some(
 			(run) =>
 				Math.min(run.endsAt, facts.deadlineOf(run, attempt), attempt.endedAt ?? Infinity) -
 					run.createdAt >
-				LONG_MS,
+				longMs,
 		);
 		return isLong && attempt.parks.length === 0
-			? [`execution ${attempt.id} (${spec.starter}) was not stored`]
+			? [`execution ${attempt.id} (${startOf(spec)}) was not stored`]
 			: [];
 	});
 }

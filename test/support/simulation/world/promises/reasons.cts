@@ -1,9 +1,13 @@
 import { organizationOf, type SeenRequest } from '../history.cts';
 import type { ExecutionSpec } from '../world.cts';
 import { isTrue, textOf, type Facts, type SaidFailure } from './facts.cts';
+import { askedMs } from './pace.cts';
 
-/** The longest pause that the service may ask for, and what is tried of it, in ms. */
-const LONGEST_PAUSE_MS = 3_600_000 + 300_000;
+/** For how long a request at least waits for its turn while the service takes none, in ms. */
+const PATIENCE_MS = 300_000;
+
+/** The longest pause that the node makes where the service does not say how long it should be, in ms. */
+const LONGEST_BACKOFF_MS = 75_000;
 
 /** The requests that were sent for an item, its own run's polls among them. */
 export function requestsOf(facts: Facts, { tag, attempt }: SaidFailure): SeenRequest[] {
@@ -78,8 +82,8 @@ const CLAIMS: Claim[] = [
 		(facts, { tag }) =>
 			(facts.runsByTag.get(tag) ?? []).some(({ spec }) => !spec.isJson && spec.end === 'succeeded'),
 	],
-	[/^The service's rate limit/, wasAnsweredOnKey],
-	[/^The service took no more requests/, wasHeldUp],
+	[/^The service's rate limit/, carriedNothing],
+	[/^The service took no more requests/, carriedNothing],
 	[
 		/could not process the request/,
 		(_facts, _failure, sent) => sent.some(({ status = 0 }) => status >= 500),
@@ -136,6 +140,20 @@ export function failsForAReason(facts: Facts): string[] {
 	});
 }
 
+/** Where a create may have started a run whose ID has not come, the user is told. */
+export function tellsOfDoubt(facts: Facts): string[] {
+	return facts.failures.flatMap((failure) => {
+		const { attempt, tag, message, isItems, at, text } = failure;
+		if (!isItems) return [];
+		const last = (facts.createsByTag.get(tag) ?? []).at(-1);
+		if (!last?.started || last.execution !== attempt || last.answeredAt > at) return [];
+		if (text.includes(last.started.id)) return [];
+		if (isTrue(facts.spec(attempt).options.retryCreateOnServerError)) return [];
+		const isTold = /may have started|may have been started|cancell?ed/.test(message);
+		return isTold ? [] : [`execution ${attempt.id}, ${tag}: '${message}', and a run was started`];
+	});
+}
+
 const TEMPORARY =
 	/rate limit|could not process|did not come from|connection to the service|No connection|in time|redirects|certificate|rejected the request|could not send|credential cannot/;
 
@@ -184,16 +202,20 @@ function wasAnsweredOnKey(facts: Facts, { attempt }: SaidFailure): boolean {
 	);
 }
 
-/** Whether the service asked for a pause, an hour at most, or left requests without an answer. */
-function wasHeldUp(facts: Facts, { attempt, at }: SaidFailure): boolean {
+/**
+ * Whether the service has at some time carried nothing of an execution's keys for the patience of a request,
+ * the pause included that it has asked for last.
+ */
+function carriedNothing(facts: Facts, { attempt, at }: SaidFailure): boolean {
 	const { key } = facts.spec(attempt);
-	return facts.history.requests.some(
-		(request) =>
-			[key, key + 1].includes(organizationOf(request.key)) &&
-			request.sentAt <= at &&
-			(request.status === undefined ||
-				(request.status === 429 && request.answeredAt + LONGEST_PAUSE_MS >= attempt.beganAt)),
-	);
+	const isOfKey = (one: SeenRequest) => [key, key + 1].includes(organizationOf(one.key));
+	const before = facts.history.requests.filter((one) => isOfKey(one) && one.answeredAt <= at);
+	const isLimited = ({ status }: SeenRequest) => status === 429;
+	const carried = before.filter((one) => one.status !== undefined && !isLimited(one));
+	const pauses = before.filter(isLimited).map((one) => one.answeredAt + askedMs(one));
+	const times = carried.map(({ answeredAt }) => answeredAt).sort((a, b) => a - b);
+	const ends = [...times, Math.max(at + LONGEST_BACKOFF_MS, ...pauses)];
+	return ends.some((end, nth) => end - (ends[nth - 1] ?? 0) >= PATIENCE_MS);
 }
 
 function hasStopped({ history }: Facts, { attempt }: SaidFailure): boolean {

@@ -2,6 +2,9 @@ import type { Facts } from './facts.cts';
 
 const LONGEST_MESSAGE = 2_000;
 
+/** The longest that the service says of a failed run, and what belongs to it. */
+const LONGEST_REASON = 125_000;
+
 /** What no user is to read. */
 const NOT_FOR_USERS =
 	/\bundefined\b|\bNaN\b|\[object |TypeError|RangeError|ReferenceError|is not a function|Cannot read|Cannot convert|Invalid time value|is not iterable|has no result|defect of the package/;
@@ -39,8 +42,10 @@ export function speaksPlainly(facts: Facts): string[] {
 /** What it stores stays within its bound. */
 export function storesLittle(facts: Facts): string[] {
 	return facts.history.attempts.flatMap((attempt) => {
-		const { items, turns } = facts.spec(attempt);
-		const most = 3_000 + turns * items.length * 1_500;
+		const { items, turns, options } = facts.spec(attempt);
+		// What is output has to be stored, however long it is.
+		const isLong = facts.history.world.service.isWordy && options.onUnsuccessfulRun === 'output';
+		const most = 3_000 + turns * items.length * (isLong ? LONGEST_REASON : 1_500);
 		const large = attempt.saves.find(({ memory }) => memory.length > most);
 		return large
 			? [
