@@ -11,9 +11,13 @@ afterEach(() => jest.useRealTimers());
 
 const SECOND = 1_000;
 
-const putOff = (answer: SimulatedResponse, seconds: number | string): SimulatedResponse => ({
+const putOff = (
+	answer: SimulatedResponse,
+	seconds: number | string,
+	date?: string,
+): SimulatedResponse => ({
 	...answer,
-	headers: { 'retry-after': String(seconds) },
+	headers: { 'retry-after': String(seconds), ...(date && { date }) },
 });
 const running = json(200, { status: 'running', completed_at: null });
 const notFound = json(404, {
@@ -62,6 +66,14 @@ test.each(['9999999999999999999999', 'Fri, 31 Dec 9999 23:59:59 GMT', '86400'])(
 		expect(at).toEqual([0, 3_600]);
 	},
 );
+
+test('a date is one of the clock of the service', async () => {
+	const [asked, sent] = ['Sun, 06 Nov 1994 08:49:37 GMT', 'Sun, 06 Nov 1994 08:48:57 GMT'];
+	const { at } = await polls(1, ({ number }) =>
+		number === 1 ? putOff(running, asked, sent) : undefined,
+	);
+	expect(at).toEqual([0, 40]);
+});
 
 test('a poll that was put off is not made earlier so that the others can be stored', async () => {
 	// Delays are long by now: of two runs, each is polled early whenever the other one is due.

@@ -15,6 +15,8 @@ export interface Answer<T = unknown> {
 	requestId?: string;
 	/** The `Retry-After` header as it came, whatever the answer. */
 	retryAfter?: string;
+	/** The `Date` header: the time of the service's clock. */
+	date?: string;
 	/** What n8n or Node.js said when no response came. Never holds the API key. */
 	reason?: string;
 	/** When the request was sent, by the clock; absent when it was not. */
@@ -42,7 +44,8 @@ export function readResponse<T>(
 	const serviceError = readServiceError(json?.value);
 	const requestId = serviceError?.requestId ?? header(response, 'x-request-id');
 	const retryAfter = header(response, 'retry-after');
-	const facts = { status, serviceError, requestId, retryAfter };
+	const date = header(response, 'date');
+	const facts = { status, serviceError, requestId, retryAfter, date };
 	if (status >= 200 && status < 300) {
 		if (json && hasShape(json.value)) return { kind: 'ok', ...facts, body: json.value };
 		return { kind: 'foreign', ...facts };

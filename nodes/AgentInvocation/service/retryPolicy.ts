@@ -53,13 +53,15 @@ export function backoffMs(
 
 /**
  * For how long an answer asks clients to back off: `Retry-After` in seconds or as a date (RFC 9110, section
- * 10.2.3).
+ * 10.2.3). A date is one of the service's clock, which need not agree with n8n's.
  *
+ * @param dateMs the present date by n8n's clock, in ms, for an answer that does not tell the service's
  * @returns ms, {@link LONGEST_RETRY_AFTER_MS} at most; 0 when it asks for nothing
  */
-export function retryAfterMs({ retryAfter }: Answer, dateMs: number): number {
+export function retryAfterMs({ retryAfter, date }: Answer, dateMs: number): number {
 	if (retryAfter === undefined) return 0;
 	const isSeconds = /^\d+$/.test(retryAfter.trim());
-	const asked = isSeconds ? Number(retryAfter) * 1_000 : Date.parse(retryAfter) - dateMs;
+	const sentOn = Date.parse(date ?? '') || dateMs;
+	const asked = isSeconds ? Number(retryAfter) * 1_000 : Date.parse(retryAfter) - sentOn;
 	return Math.min(Math.max(asked, 0), LONGEST_RETRY_AFTER_MS) || 0;
 }

@@ -69,8 +69,8 @@ export interface Attempt {
 	/** n8n's. */
 	id: string;
 	retryOf?: Attempt;
-	/** By turn: the same for a Retry that goes on with what n8n had stored of the node's memory. */
-	lineages: Map<number, object>;
+	/** By item: the same for a Retry that goes on with what n8n had stored of the item. */
+	lineages: Map<string, object>;
 	beganAt: number;
 	status: 'running' | 'waiting' | 'success' | 'error' | 'canceled' | 'crashed';
 	endedAt?: number;
@@ -123,6 +123,11 @@ export function tagOf(execution: number, turn: number, item: number): string {
 /** The turn of a tag. */
 export function turnOf(tag: string): number {
 	return Number(tag.split(/\D/).filter(Boolean)[1]);
+}
+
+/** The number of a tag's item. */
+export function itemNumberOf(tag: string): number {
+	return Number(tag.split(/\D/).filter(Boolean)[2]);
 }
 
 /** The item of a tag. */

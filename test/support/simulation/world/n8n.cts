@@ -4,7 +4,7 @@ import type { INodeExecutionData, IRun, IRunExecutionData } from 'n8n-workflow';
 import { callDirectly } from './directHost.cts';
 import { atFirst, NODE, runEngine, workflowOf } from './engine.cts';
 import type { Attempt, Save } from './history.cts';
-import { tagOf } from './history.cts';
+import { itemNumberOf, tagOf, turnOf } from './history.cts';
 import type { LoadedPackage } from './nodeCode.cts';
 import { Process, type Surroundings } from './process.cts';
 import { modeOf } from './starters.cts';
@@ -18,6 +18,13 @@ interface Row {
 	waitTill?: number;
 	retriesLeft: RetrySpec[];
 	cancel?: () => void;
+}
+
+/** What the node keeps of an item, as far as it tells whether the item has begun. */
+interface KeptItem {
+	is: string;
+	run?: object;
+	retriesFrom?: object;
 }
 
 /** The n8n of a world: its processes, one after the other, and its database. */
@@ -88,7 +95,7 @@ export class N8n {
 			index,
 			id: String(history.attempts.length + 1),
 			...(retryOf && { retryOf }),
-			lineages: new Map([0, 1, 2, 3].map((turn) => [turn, {}])),
+			lineages: new Map(this.tagsOf(index).map((tag) => [tag, {}])),
 			beganAt: clock.now,
 			status: 'running',
 			endings: new Map(),
@@ -99,6 +106,13 @@ export class N8n {
 		};
 		history.attempts.push(attempt);
 		return attempt;
+	}
+
+	private tagsOf(index: number): string[] {
+		const { turns, items } = this.world.executions[index]!;
+		return Array.from({ length: turns }, (_, turn) =>
+			items.map((_item, at) => tagOf(index, turn, at)),
+		).flat();
 	}
 
 	/** Runs an execution from what is stored of it. */
@@ -235,8 +249,8 @@ export class N8n {
 			for (const entry of stack) entry.node = saved.getNode(entry.node.name)!;
 		}
 		const attempt = this.newAttempt(before.index, before);
-		for (const [turn, lineage] of before.lineages) {
-			if (isKept(data, turn)) attempt.lineages.set(turn, lineage);
+		for (const [tag, lineage] of before.lineages) {
+			if (isKept(data, before, tag)) attempt.lineages.set(tag, lineage);
 		}
 		const next: Row = { attempt, data: stringify(data), retriesLeft };
 		this.rows.push(next);
@@ -325,13 +339,22 @@ export class N8n {
 	}
 }
 
-/** Whether n8n has stored something of what the node knows of a turn, or its outputs. */
-function isKept(data: IRunExecutionData, turn: number): boolean {
-	const memory = JSON.parse(memoryOf(data)) as {
-		agentInvocation?: { byRunIndex: Record<string, object> };
+/**
+ * Whether n8n has stored something of what the node knows of an item, or its output. Of an execution of which
+ * it has stored the beginning alone, that is what an earlier one has left.
+ */
+function isKept({ resultData, ...data }: IRunExecutionData, before: Attempt, tag: string): boolean {
+	const memory = JSON.parse(memoryOf({ resultData, ...data })) as {
+		agentInvocation?: { byRunIndex: Record<string, { items: Record<string, KeptItem> }> };
 	};
-	if (memory.agentInvocation?.byRunIndex[turn]) return true;
-	return data.resultData.runData[NODE]?.[turn]?.data !== undefined;
+	const turn = turnOf(tag);
+	const known = memory.agentInvocation?.byRunIndex[turn];
+	const item = known?.items[itemNumberOf(tag)];
+	// Of one that has failed before it began, the next attempt knows nothing.
+	const hasBegun = item && (item.is !== 'failed' || item.run || item.retriesFrom);
+	const isAnew = before.saves.at(-1)?.why === 'begin';
+	if (known && (hasBegun || !isAnew)) return true;
+	return resultData.runData[NODE]?.[turn]?.data !== undefined;
 }
 
 function memoryOf({ executionData }: IRunExecutionData): string {

@@ -106,6 +106,7 @@ export class WorldService {
 			} else {
 				clock.after(tripMs / 2, () => {
 					const own = this.arrive(seen, options, fault);
+					if (!(own instanceof Error)) own.headers.date = new Date(clock.trueDate).toUTCString();
 					if (fault?.kind === 'timeout') return;
 					clock.after(tripMs / 2, () => {
 						if (clock.now - seen.sentAt >= seen.timeoutMs) return;

@@ -16,7 +16,6 @@ export function askedMs({ retryAfter, answeredAt }: SeenRequest): number {
 /** Nothing is sent while a 429 asks to be left alone, but what was under way. */
 export function leavesAlone(facts: Facts): string[] {
 	const { history } = facts;
-	if (!facts.isClockRight) return [];
 	const wrong: string[] = [];
 	const until = new Map<number, { at: number; until: number; number: number }>();
 	const events = history.requests
@@ -104,7 +103,8 @@ export function takesTurns(facts: Facts): string[] {
 		const first = history.requests.find(
 			({ kind, execution }) => kind === 'create' && execution === attempt,
 		);
-		const waited = (first?.sentAt ?? attempt.endedAt ?? attempt.beganAt) - attempt.beganAt;
+		if (!first) return [];
+		const waited = first.sentAt - attempt.beganAt;
 		const others = history.attempts.length + 1;
 		const windows = limiter ? 3 * Math.max(limiter.windowMs, 1_000) : 0;
 		const paused = history.requests

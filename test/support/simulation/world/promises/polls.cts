@@ -1,4 +1,4 @@
-import type { SeenRequest } from '../history.cts';
+import { organizationOf, type SeenRequest } from '../history.cts';
 import type { Facts } from './facts.cts';
 import { askedMs } from './pace.cts';
 
@@ -82,7 +82,9 @@ function isGivenUp(facts: Facts, { runId = '', sentAt, execution }: SeenRequest)
 function heldUpMs({ history, runById }: Facts, before: SeenRequest, poll: SeenRequest): number {
 	const between = history.requests.filter(
 		({ key, answeredAt, sentAt }) =>
-			key === poll.key && answeredAt >= before.sentAt && sentAt <= poll.sentAt,
+			organizationOf(key) === organizationOf(poll.key) &&
+			answeredAt >= before.sentAt &&
+			sentAt <= poll.sentAt,
 	);
 	const asked = between.reduce((sum, request) => sum + askedMs(request), 0);
 	const refused = between.filter(({ status }) => status === 429).length * 60_000;

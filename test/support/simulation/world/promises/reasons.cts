@@ -1,10 +1,16 @@
-import { organizationOf, type SeenRequest } from '../history.cts';
+import { itemOf, organizationOf, type SeenRequest } from '../history.cts';
 import type { ExecutionSpec } from '../world.cts';
 import { isTrue, textOf, type Facts, type SaidFailure } from './facts.cts';
 import { askedMs } from './pace.cts';
 
 /** For how long a request at least waits for its turn while the service takes none, in ms. */
 const PATIENCE_MS = 300_000;
+
+/** How much sooner than planned n8n may resume an execution, in ms. */
+const EARLY_MS = 10_000;
+
+/** How long before the workflow's own timeout a wait ends, in ms. */
+const ENDS_BEFORE_MS = 30_000;
 
 /** The longest pause that the node makes where the service does not say how long it should be, in ms. */
 const LONGEST_BACKOFF_MS = 75_000;
@@ -72,7 +78,9 @@ const CLAIMS: Claim[] = [
 		/^At the time limit of .* the service did not tell/,
 		(facts, failure, sent) =>
 			sent.some(({ fault, status }) => fault !== undefined || status !== 200) ||
-			wasAnsweredOnKey(facts, failure),
+			wasAnsweredOnKey(facts, failure) ||
+			isOutOfTime(facts, failure) ||
+			facts.spec(failure.attempt).credentialAway !== undefined,
 	],
 	[/^The agent's run failed/, (facts, { tag }) => ended(facts, tag, 'failed')],
 	[/^The agent's run was cancelled/, (facts, { tag }) => ended(facts, tag, 'cancelled')],
@@ -169,7 +177,7 @@ export function temporaryFailuresPass(facts: Facts): string[] {
 		if (!run?.request || !limitMs || !isTrue(spec.waits) || spec.operation !== 'create') return [];
 		if (run.request.status !== 202 || !run.request.isOwn || !failure.isItems) return [];
 		const { execution } = run.request;
-		if (execution.lineages.get(failure.turn) !== attempt.lineages.get(failure.turn)) return [];
+		if (execution.lineages.get(tag) !== attempt.lineages.get(tag)) return [];
 		// It may have come before that run.
 		if (failure.at < run.request.answeredAt) return [];
 		if (!TEMPORARY.test(message) || /may have been started|not finished within/.test(message))
@@ -179,6 +187,9 @@ export function temporaryFailuresPass(facts: Facts): string[] {
 		if (creates.at(-1) !== run.request) return [];
 		const limitAt = run.createdAt + limitMs;
 		if (spec.workflowTimeoutS > 0 || failure.at >= limitAt) return [];
+		// A retry reads the credential before it goes on with the wait.
+		const isRetried = spec.maxTries > 0 || attempt.retryOf !== undefined;
+		if (isRetried && /credential cannot/.test(message)) return [];
 		return [
 			`execution ${attempt.id}, ${tag}: '${message}' at ${Math.round(failure.at)}, before its limit at ${Math.round(limitAt)}`,
 		];
@@ -203,12 +214,13 @@ function wasAnsweredOnKey(facts: Facts, { attempt }: SaidFailure): boolean {
 }
 
 /**
- * Whether the service has at some time carried nothing of an execution's keys for the patience of a request,
+ * Whether the service has at some time carried nothing of an item's key for the patience of a request,
  * the pause included that it has asked for last.
  */
-function carriedNothing(facts: Facts, { attempt, at }: SaidFailure): boolean {
+function carriedNothing(facts: Facts, { attempt, tag, at }: SaidFailure): boolean {
 	const { key } = facts.spec(attempt);
-	const isOfKey = (one: SeenRequest) => [key, key + 1].includes(organizationOf(one.key));
+	const own = itemOf(facts.history.world, tag).ownKey ? key + 1 : key;
+	const isOfKey = (one: SeenRequest) => organizationOf(one.key) === own;
 	const before = facts.history.requests.filter((one) => isOfKey(one) && one.answeredAt <= at);
 	const isLimited = ({ status }: SeenRequest) => status === 429;
 	const carried = before.filter((one) => one.status !== undefined && !isLimited(one));
@@ -218,8 +230,16 @@ function carriedNothing(facts: Facts, { attempt, at }: SaidFailure): boolean {
 	return ends.some((end, nth) => end - (ends[nth - 1] ?? 0) >= PATIENCE_MS);
 }
 
+/** Whether an execution was stopped while it ran, or while n8n might have resumed it already. */
 function hasStopped({ history }: Facts, { attempt }: SaidFailure): boolean {
-	return history.attempts.some(
-		({ index, cancelledAt }) => index === attempt.index && cancelledAt !== undefined,
-	);
+	return history.attempts.some(({ index, cancelledAt, status, endedAt = 0, parks }) => {
+		const isLate = status === 'canceled' && endedAt >= (parks.at(-1)?.until ?? 0) - EARLY_MS;
+		return index === attempt.index && (cancelledAt !== undefined || isLate);
+	});
+}
+
+/** Whether n8n is about to end the execution, so that there is no time to ask. */
+function isOutOfTime(facts: Facts, { attempt, at }: SaidFailure): boolean {
+	const { workflowTimeoutS } = facts.spec(attempt);
+	return workflowTimeoutS > 0 && at >= attempt.beganAt + workflowTimeoutS * 1_000 - ENDS_BEFORE_MS;
 }

@@ -8,6 +8,7 @@ const UNASKED =
 
 /** n8n's Retry of an execution that has failed tries again: nothing fails for an old reason. */
 export function triesAgain(facts: Facts): string[] {
+	if (!facts.isClockRight) return [];
 	return facts.failures.flatMap((failure) => {
 		const { attempt, message, tag } = failure;
 		if (attempt.retryOf?.status !== 'error' || UNASKED.test(message)) return [];
@@ -30,7 +31,7 @@ export function refusesLast(facts: Facts): string[] {
 		const known = facts.history.runs.filter(
 			(run) =>
 				turnOf(run.tag) === turn &&
-				run.request?.execution.lineages.get(turn) === attempt.lineages.get(turn) &&
+				run.request?.execution.lineages.get(run.tag) === attempt.lineages.get(run.tag) &&
 				memory.includes(run.id),
 		);
 		const left = known.find(({ id }) => {

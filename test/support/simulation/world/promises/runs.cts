@@ -1,5 +1,4 @@
 import type { SeenRequest, SeenRun } from '../history.cts';
-import { turnOf } from '../history.cts';
 import { isTrue, type Facts } from './facts.cts';
 
 /** No input item starts two runs. */
@@ -20,7 +19,7 @@ export function startedOnce(facts: Facts): string[] {
 }
 
 function lineageOf({ tag }: SeenRun, { execution }: SeenRequest): object | undefined {
-	return execution.lineages.get(turnOf(tag));
+	return execution.lineages.get(tag);
 }
 
 /** Whether a second run may be started for an item that has started one. */
@@ -59,7 +58,7 @@ export function neverLost(facts: Facts): string[] {
 		return history.runs.flatMap((run) => {
 			const { request } = run;
 			if (!request || request.execution.index !== attempt.index) return [];
-			if (lineageOf(run, request) !== attempt.lineages.get(turnOf(run.tag))) return [];
+			if (lineageOf(run, request) !== attempt.lineages.get(run.tag)) return [];
 			if (request.status !== 202 || !request.isOwn || request.isCut) return [];
 			if (shown.includes(run.id)) return [];
 			const later = facts.runsByTag.get(run.tag)!.some((one) => one.createdAt > run.createdAt);

@@ -43,9 +43,11 @@ export function speaksPlainly(facts: Facts): string[] {
 export function storesLittle(facts: Facts): string[] {
 	return facts.history.attempts.flatMap((attempt) => {
 		const { items, turns, options } = facts.spec(attempt);
-		// What is output has to be stored, however long it is.
-		const isLong = facts.history.world.service.isWordy && options.onUnsuccessfulRun === 'output';
-		const most = 3_000 + turns * items.length * (isLong ? LONGEST_REASON : 1_500);
+		// What is output has to be stored, however long it is; an error is kept in so many words.
+		const isOutput = options.onUnsuccessfulRun === 'output';
+		const ofText = facts.history.world.service.isWordy ? LONGEST_MESSAGE : 0;
+		const most =
+			3_000 + turns * items.length * (1_500 + (ofText && isOutput ? LONGEST_REASON : ofText));
 		const large = attempt.saves.find(({ memory }) => memory.length > most);
 		return large
 			? [
