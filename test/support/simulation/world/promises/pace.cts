@@ -134,7 +134,8 @@ const FIRST_BURST = { most: 20, withinMs: 100 };
 /** What a process of n8n sends first is spread over time. */
 export function doesNotFlood({ history }: Facts): string[] {
 	const begins = [0, ...history.kills.map(({ backAt }) => backAt)];
-	const keys = new Set(history.requests.map(({ key }) => key));
+	// Those that wait for their turn under the key before are sent with the new one.
+	const keys = new Set(history.requests.map(({ key }) => key).filter((key) => key < NEW_KEY));
 	return [...keys].flatMap((key) =>
 		begins.flatMap((from, index) => {
 			const until = begins[index + 1] ?? Infinity;

@@ -17,6 +17,7 @@ export function pollsInMeasure(facts: Facts): string[] {
 			const spec = facts.spec(poll.execution);
 			if (!facts.isWaiting(spec) || before.answeredAt === Infinity) continue;
 			if (before.said === 'finished' || isGivenUp(facts, before)) continue;
+			if (spec.maxTries > 0 && isOfAnotherAttempt(before, poll)) continue;
 			const gap = poll.sentAt - before.answeredAt;
 			const interval = Number(spec.options.pollInterval ?? 0) * 1_000;
 			const run = facts.runById.get(id);
@@ -70,6 +71,12 @@ export function pollsInMeasure(facts: Facts): string[] {
 		}
 	}
 	return wrong.slice(0, 3);
+}
+
+/** Whether n8n has called the node anew in between, though it has not resumed the execution. */
+function isOfAnotherAttempt(before: SeenRequest, { sentAt, execution }: SeenRequest): boolean {
+	const resumes = new Set(execution.parks.map(({ resumedAt }) => resumedAt));
+	return execution.calls.some(({ at }) => at > before.sentAt && at <= sentAt && !resumes.has(at));
 }
 
 /** Whether a poll was the last one, at the time limit: another attempt of the node polls the run again. */

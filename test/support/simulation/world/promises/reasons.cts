@@ -1,4 +1,4 @@
-import { itemOf, organizationOf, type SeenRequest } from '../history.cts';
+import { itemOf, NEW_KEY, organizationOf, type SeenRequest } from '../history.cts';
 import type { ExecutionSpec } from '../world.cts';
 import { isTrue, textOf, type Facts, type SaidFailure } from './facts.cts';
 import { askedMs } from './pace.cts';
@@ -220,14 +220,17 @@ function wasAnsweredOnKey(facts: Facts, { attempt }: SaidFailure): boolean {
 function carriedNothing(facts: Facts, { attempt, tag, at }: SaidFailure): boolean {
 	const { key } = facts.spec(attempt);
 	const own = itemOf(facts.history.world, tag).ownKey ? key + 1 : key;
-	const isOfKey = (one: SeenRequest) => organizationOf(one.key) === own;
-	const before = facts.history.requests.filter((one) => isOfKey(one) && one.answeredAt <= at);
-	const isLimited = ({ status }: SeenRequest) => status === 429;
-	const carried = before.filter((one) => one.status !== undefined && !isLimited(one));
-	const pauses = before.filter(isLimited).map((one) => one.answeredAt + askedMs(one));
-	const times = carried.map(({ answeredAt }) => answeredAt).sort((a, b) => a - b);
-	const ends = [...times, Math.max(at + LONGEST_BACKOFF_MS, ...pauses)];
-	return ends.some((end, nth) => end - (ends[nth - 1] ?? 0) >= PATIENCE_MS);
+	return [own, own + NEW_KEY].some((ofItem) => {
+		const before = facts.history.requests.filter(
+			(one) => one.key === ofItem && one.answeredAt <= at,
+		);
+		const isLimited = ({ status }: SeenRequest) => status === 429;
+		const carried = before.filter((one) => one.status !== undefined && !isLimited(one));
+		const pauses = before.filter(isLimited).map((one) => one.answeredAt + askedMs(one));
+		const times = carried.map(({ answeredAt }) => answeredAt).sort((a, b) => a - b);
+		const ends = [...times, Math.max(at + LONGEST_BACKOFF_MS, ...pauses)];
+		return ends.some((end, nth) => end - (ends[nth - 1] ?? 0) >= PATIENCE_MS);
+	});
 }
 
 /** Whether an execution was stopped while it ran, or while n8n might have resumed it already. */

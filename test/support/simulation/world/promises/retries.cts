@@ -1,5 +1,6 @@
 import { turnOf } from '../history.cts';
 import type { Facts } from './facts.cts';
+import { askedMs } from './pace.cts';
 import { requestsOf } from './reasons.cts';
 
 /** What is said without asking the service. */
@@ -12,6 +13,12 @@ export function triesAgain(facts: Facts): string[] {
 	return facts.failures.flatMap((failure) => {
 		const { attempt, message, tag } = failure;
 		if (attempt.retryOf?.status !== 'error' || UNASKED.test(message)) return [];
+		// All that use the key are to be left alone still.
+		const isLeftAlone = facts.history.requests.some(
+			({ answeredAt, ...request }) =>
+				answeredAt + askedMs({ answeredAt, ...request }) >= failure.at && answeredAt < failure.at,
+		);
+		if (isLeftAlone) return [];
 		const isAsked = requestsOf(facts, failure).some(({ execution }) => execution === attempt);
 		return isAsked
 			? []

@@ -22,6 +22,12 @@ function lineageOf({ tag }: SeenRun, { execution }: SeenRequest): object | undef
 	return execution.lineages.get(tag);
 }
 
+/** Whether n8n has stored something of an execution since the answer to a request, or ended it by itself. */
+function isStored({ answeredAt, execution }: SeenRequest): boolean {
+	if (!['crashed', 'canceled'].includes(execution.status)) return true;
+	return execution.saves.some(({ at, why }) => at > answeredAt && why !== 'begin');
+}
+
 /** Whether a second run may be started for an item that has started one. */
 function maySupersede(
 	facts: Facts,
@@ -33,6 +39,8 @@ function maySupersede(
 	if (isTrue(spec.options.retryCreateOnServerError)) return true;
 	// n8n had stored nothing of the node's work.
 	if (lineageOf(first, before) !== lineageOf(first, then)) return true;
+	// Another attempt of Retry On Fail had started it, and n8n ended before it stored that.
+	if (spec.maxTries > 0 && !isStored(before)) return true;
 	const isRetried = spec.maxTries > 0 || before.execution !== then.execution;
 	const hasFailed = first.spec.end !== 'succeeded' && first.endsAt <= then.sentAt;
 	// One that is output has not failed for n8n, though its output begins with `error`.
