@@ -81,9 +81,7 @@ export async function pollRun(
 	});
 	if (signal?.aborted || answer.kind === 'cancelled') return { is: 'stopped' };
 
-	// The limiter knows for how long a rate limit holds.
-	const isLimited = answer.kind === 'rateLimited' || answer.kind === 'late';
-	const asked = isLimited ? 0 : retryAfterMs(answer, clock.date());
+	const asked = isLimited(answer) ? 0 : retryAfterMs(answer, clock.date());
 	const waiting = (next: Wait, delay: number): Step => ({
 		is: 'waiting',
 		wait: dueAfter(next, delay, asked, clock),
@@ -124,16 +122,20 @@ export async function pollRun(
  */
 function isGraceOver(
 	{ graceFrom, refusals = 0, latestAt }: Wait,
-	{ kind }: Answer,
+	answer: Answer,
 	{ limiter }: Service,
 	now: number,
 	nextAt: number,
 ): boolean {
 	if (graceFrom === undefined) return false;
-	const isLimited = kind === 'rateLimited' || kind === 'late';
-	const hasTurn = isLimited && refusals < MOST_REFUSALS;
+	const hasTurn = isLimited(answer) && refusals < MOST_REFUSALS;
 	const from = hasTurn ? Math.max(graceFrom, limiter.carriedAt) : graceFrom;
 	return now >= from + GRACE_MS || nextAt > from + READ_PATIENCE_MS || nextAt >= latestAt;
+}
+
+/** Whether a rate limit is in the way: the limiter knows for how long. */
+function isLimited({ kind }: Answer): boolean {
+	return kind === 'rateLimited' || kind === 'late';
 }
 
 /** A wait that is stored from the start has no delay that n8n does not store. */
@@ -152,8 +154,7 @@ function scheduledDelay(wait: Wait, baseUrl: string, clock: Clock): number {
 
 function troubleDelay(wait: Wait, answer: Answer, service: Service, clock: Clock): number {
 	const scheduled = scheduledDelay(wait, service.baseUrl, clock);
-	// The limiter knows for how long a rate limit holds.
-	if (answer.kind === 'rateLimited' || answer.kind === 'late') {
+	if (isLimited(answer)) {
 		return Math.max(service.limiter.pausedUntil - clock.now(), leastDelayMs(wait));
 	}
 	const backoff = backoffMs(answer, wait.troubles, clock.date(), Math.random());

@@ -1,4 +1,4 @@
-import { plant, type PlantedDefect } from './plant.cts';
+import { plant, plantAll, type PlantedDefect } from './plant.cts';
 
 /** Defects that this package once had. */
 export const found: PlantedDefect[] = [
@@ -78,7 +78,7 @@ export const found: PlantedDefect[] = [
 		"n8n's Retry with other values starts the runs anew",
 		'runs/runMemory.ts',
 		'(item?.isOld && !isSame)',
-		'(fingerprint !== undefined && item !== undefined && !isSame)',
+		'(item !== undefined && !isSame)',
 	),
 	plant(
 		'a checkpoint leaves an entry of run data',
@@ -99,10 +99,10 @@ export const found: PlantedDefect[] = [
 		"this[state.isRefused ? 'failure' : 'failure']",
 	),
 	plant(
-		'a run that is output as failed is started again by Retry On Fail',
-		'resources/processItems.ts',
-		'else if (isOutputAsDone(states)) memory.exhaust();',
-		'else void isOutputAsDone;',
+		'an empty error is output',
+		'runs/runOutput.ts',
+		"const said = error === '' ? undefined : error;",
+		'const said = error;',
 	),
 	plant(
 		'what n8n refuses to send counts as sent',
@@ -170,5 +170,39 @@ export const found: PlantedDefect[] = [
 		'parking/parking.ts',
 		'if (executionTimeout <= 0) return Infinity;',
 		'if (executionTimeout >= 0) return Infinity;',
+	),
+	plant(
+		'a wait that has failed is begun anew by a retry',
+		'runs/runMemory.ts',
+		'const retriesFrom = goesOn ? before : undefined;',
+		'const retriesFrom = goesOn ? undefined : undefined;',
+	),
+	plant(
+		'of the first caller only a webhook or a hand is known to wait',
+		'parking/awaited.ts',
+		'if (!ANSWERED_MODES.includes(source)) return true;',
+		'if (!ANSWERED_MODES.includes(source)) return false;',
+	),
+	plant(
+		"a date in Retry-After is taken for one of n8n's clock",
+		'service/retryPolicy.ts',
+		"Date.parse(date ?? '') || dateMs",
+		'dateMs || Date.parse(date ?? String(dateMs))',
+	),
+	plantAll(
+		'what cannot have begun while n8n had it stored is in doubt',
+		plant('while it is stored', 'parking/crash.ts', 'if (date < resumesFrom) return false;', ''),
+		plant(
+			'and when it is stopped',
+			'parking/crash.ts',
+			"typeof stoppedOn === 'number' && stoppedOn < resumesFrom",
+			"typeof stoppedOn === 'boolean' && stoppedOn < resumesFrom",
+		),
+	),
+	plant(
+		'after a poll that n8n has cut off the node polls at the same moment for ever',
+		'runs/waitForRun.ts',
+		' || nextAt >= latestAt;',
+		' || nextAt > latestAt + 1e9;',
 	),
 ];

@@ -122,8 +122,8 @@ export const ofRequests: PlantedDefect[] = [
 	plant(
 		"Retry-After of an answer that says 'running' is dropped",
 		'runs/waitForRun.ts',
-		'const asked = isLimited ? 0 : retryAfterMs(answer, clock.date());',
-		'const asked = isLimited ? 0 : 0;',
+		'const asked = isLimited(answer) ? 0 : retryAfterMs(answer, clock.date());',
+		'const asked = isLimited(answer) ? 0 : 0;',
 	),
 	plant(
 		'a status that is not known never ends',

@@ -6,6 +6,7 @@ import { search, worldOf } from './search.cts';
 import { isKnown } from './known.cts';
 import { tellPlanted } from './planted.cts';
 import { NodeCode } from './nodeCode.cts';
+import { report } from './report.cts';
 import { simulate } from './simulate.cts';
 import { traceOf } from './trace.cts';
 import { violationsOf } from './invariants.cts';
@@ -27,10 +28,12 @@ async function main(): Promise<void> {
 			planted: { type: 'boolean', default: false },
 			only: { type: 'string', default: '.' },
 			'without-known': { type: 'boolean', default: false },
+			report: { type: 'boolean', default: false },
 			'no-shrink': { type: 'boolean', default: false },
 		},
 	});
 	const count = Number(values.worlds);
+	if (values.report) return await report(count, Number(values.seed), say);
 	if (values.planted) {
 		const only = new RegExp(values.only);
 		return await tellPlanted({ worlds: count, seed: Number(values.seed), only, say });

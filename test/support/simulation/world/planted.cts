@@ -4,6 +4,7 @@ import { violationsOf } from './invariants.cts';
 import { NodeCode } from './nodeCode.cts';
 import { kindOf, worldOf } from './search.cts';
 import { simulate } from './simulate.cts';
+import { standstill } from './virtualClock.cts';
 import type { World } from './world.cts';
 
 /** Of the worlds in which planted defects are looked for. */
@@ -50,11 +51,12 @@ export async function tellPlanted(asked: Asked): Promise<void> {
 /** A world shows a defect if it breaks a promise in a way in which it does not without the defect. */
 async function notice(
 	defect: PlantedDefect,
-	{ worlds, seed }: Asked,
+	{ worlds, seed, say }: Asked,
 	usualKinds: (seed: number) => Promise<Set<string>>,
 ): Promise<Noticed | undefined> {
 	const code = new NodeCode(defect.patches);
 	let after = 0;
+	standstill.tell = () => say(`| ${defect.name} | ${after} | The node ends: it stands still |`);
 	for (let own = seed; after < worlds; own++) {
 		const world = worldOf(own);
 		if (!isSmall(world)) continue;

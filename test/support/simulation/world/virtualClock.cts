@@ -17,6 +17,12 @@ const FIRST_DATE = Date.UTC(2026, 0, 1);
 /** More timers than any code sets at one moment, unless it never lets go. */
 const MOST_WITHOUT_TIME = 20_000;
 
+/** What is said where no time passes any more, before the process ends. */
+export const standstill = {
+	tell: (at: number) =>
+		void process.stdout.write(`BROKEN The node ends: it stands still at ${at} ms\n`),
+};
+
 /**
  * Time that passes only when nothing else is left to do. Timers of the same instant run in an order that the
  * seed decides, as no promise may depend on it.
@@ -136,7 +142,7 @@ export class VirtualClock {
 		if (this.countedAt !== this.steps) Object.assign(this, { countedAt: this.steps, counted: 0 });
 		this.counted++;
 		if (this.counted < MOST_WITHOUT_TIME) return;
-		process.stdout.write(`BROKEN The node ends: it stands still at ${this.now} ms\n`);
+		standstill.tell(this.now);
 		process.exit(1);
 	}
 

@@ -86,6 +86,8 @@ function wrongOf(
 		const isJson = spec.options.outputFormat === 'json';
 		const got = isJson && typeof said !== 'string' ? JSON.stringify(said) : said;
 		if (got !== expected) return [`item ${item} says ${JSON.stringify(said)}`];
+		// n8n would take it for a failed attempt.
+		if (error !== undefined) return [`item ${item} has an error, and its run has succeeded`];
 	}
 	const isOver = ['succeeded', 'failed', 'cancelled', 'archived'].includes(textOf(status));
 	if (isOver && run.endsAt > attempt.endedAt!) return [`item ${item} has ended before its run`];
