@@ -163,8 +163,8 @@ export class RunMemory {
 		}
 		const { message, description, details } = step.failure;
 		const failure = { message: bound(message), description: bound(description), details };
-		const goesOn = !step.runEnded && (before?.is === 'started' || before?.is === 'inDoubt');
-		const retriesFrom = goesOn ? before : undefined;
+		const from = before?.is === 'failed' ? before.retriesFrom : before;
+		const retriesFrom = step.runEnded ? undefined : from;
 		this.note(index, { is: 'failed', ...known, failure, retriesFrom });
 	}
 

@@ -174,8 +174,8 @@ export const found: PlantedDefect[] = [
 	plant(
 		'a wait that has failed is begun anew by a retry',
 		'runs/runMemory.ts',
-		'const retriesFrom = goesOn ? before : undefined;',
-		'const retriesFrom = goesOn ? undefined : undefined;',
+		'const retriesFrom = step.runEnded ? undefined : from;',
+		'const retriesFrom = step.runEnded ? from : undefined;',
 	),
 	plant(
 		'of the first caller only a webhook or a hand is known to wait',
@@ -204,5 +204,11 @@ export const found: PlantedDefect[] = [
 		'runs/waitForRun.ts',
 		' || nextAt >= latestAt;',
 		' || nextAt > latestAt + 1e9;',
+	),
+	plant(
+		'a result is forgotten when a retry cannot even ask for it',
+		'runs/runMemory.ts',
+		"const from = before?.is === 'failed' ? before.retriesFrom : before;",
+		"const from = before?.is === 'started' || before?.is === 'inDoubt' ? before : undefined;",
 	),
 ];

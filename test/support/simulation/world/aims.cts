@@ -128,8 +128,11 @@ export const failures: fc.Arbitrary<Part> = fc.record({
 				pollInterval: never,
 			}),
 			maxTries: mostly(0, 1, fc.integer({ min: 2, max: 5 })),
-			credentialAway: never,
-			retries: fc.array(retry, { minLength: 1, maxLength: 2 }),
+			credentialAway: sometimes(
+				2,
+				fc.record({ fromMs: ms(10_000), forMs: fc.oneof(ms(20_000), ms(200_000)) }),
+			),
+			retries: fc.array(retry, { minLength: 1, maxLength: 3 }),
 		}),
 	),
 	kills: noKills,

@@ -1,37 +1,19 @@
-import { parse, stringify } from 'flatted';
-import type { INodeExecutionData, IRun, IRunExecutionData } from 'n8n-workflow';
+import type { INodeExecutionData, IRun } from 'n8n-workflow';
 
+import { Database, type Row } from './database.cts';
 import { callDirectly } from './directHost.cts';
 import { atFirst, NODE, runEngine, workflowOf } from './engine.cts';
-import type { Attempt, Save } from './history.cts';
-import { itemNumberOf, tagOf, turnOf } from './history.cts';
+import type { Attempt } from './history.cts';
 import type { LoadedPackage } from './nodeCode.cts';
 import { Process, type Surroundings } from './process.cts';
 import { modeOf } from './starters.cts';
-import type { ExecutionSpec, RetrySpec, World } from './world.cts';
-
-/** What n8n's database has of an execution. */
-interface Row {
-	attempt: Attempt;
-	/** As n8n stores it. */
-	data: string;
-	waitTill?: number;
-	retriesLeft: RetrySpec[];
-	cancel?: () => void;
-}
-
-/** What the node keeps of an item, as far as it tells whether the item has begun. */
-interface KeptItem {
-	is: string;
-	run?: object;
-	retriesFrom?: object;
-}
+import type { ExecutionSpec, World } from './world.cts';
 
 /** The n8n of a world: its processes, one after the other, and its database. */
 export class N8n {
 	private process: Process;
 
-	private readonly rows: Row[] = [];
+	readonly database: Database;
 
 	private pending = 0;
 
@@ -43,6 +25,7 @@ export class N8n {
 		private readonly load: () => LoadedPackage,
 	) {
 		this.process = new Process(host, load());
+		this.database = new Database(world, host);
 	}
 
 	/** Whether nothing is to happen any more. */
@@ -60,7 +43,7 @@ export class N8n {
 		for (const { atMs, awayMs, afterRequest } of this.world.kills) {
 			const kill = () => this.later(atMs, () => this.kill(awayMs));
 			if (afterRequest === undefined) kill();
-			else this.host.service.onRequest(afterRequest, kill);
+			else this.host.network.onRequest(afterRequest, kill);
 		}
 	}
 
@@ -75,44 +58,15 @@ export class N8n {
 
 	private begin(index: number, spec: ExecutionSpec): void {
 		if (this.isAway) return this.later(1_000, () => this.begin(index, spec));
-		const attempt = this.newAttempt(index);
+		const attempt = this.database.newAttempt(index);
 		if (spec.host === 'tool' || spec.host === 'bare') {
 			this.pending++;
-			const runIds = (turn: number) => this.runIdsOf(index, spec, turn);
+			const runIds = (turn: number) => this.host.service.runIdsOf(index, turn);
 			void callDirectly(this.process, attempt, spec, runIds).then(() => this.pending--);
 			return;
 		}
 		const data = atFirst(workflowOf(spec));
-		const row: Row = { attempt, data: stringify(data), retriesLeft: [...spec.retries] };
-		this.rows.push(row);
-		this.note(row, 'begin', data);
-		this.run(row);
-	}
-
-	private newAttempt(index: number, retryOf?: Attempt): Attempt {
-		const { history, clock } = this.host;
-		const attempt: Attempt = {
-			index,
-			id: String(history.attempts.length + 1),
-			...(retryOf && { retryOf }),
-			lineages: new Map(this.tagsOf(index).map((tag) => [tag, {}])),
-			beganAt: clock.now,
-			status: 'running',
-			endings: new Map(),
-			saves: [],
-			parks: [],
-			calls: [],
-			hints: [],
-		};
-		history.attempts.push(attempt);
-		return attempt;
-	}
-
-	private tagsOf(index: number): string[] {
-		const { turns, items } = this.world.executions[index]!;
-		return Array.from({ length: turns }, (_, turn) =>
-			items.map((_item, at) => tagOf(index, turn, at)),
-		).flat();
+		this.run(this.database.add(attempt, data, [...spec.retries]));
 	}
 
 	/** Runs an execution from what is stored of it. */
@@ -122,7 +76,7 @@ export class N8n {
 		const { clock } = this.host;
 		const spec = this.world.executions[attempt.index]!;
 		const workflow = workflowOf(spec);
-		const data = parse(row.data) as IRunExecutionData;
+		const data = this.database.read(row);
 		if (typeof data.waitTill === 'string') data.waitTill = new Date(data.waitTill);
 		attempt.status = 'running';
 		delete row.waitTill;
@@ -133,10 +87,10 @@ export class N8n {
 				attempt,
 				spec,
 				mode: attempt.retryOf ? 'retry' : modeOf(spec),
-				runIds: (turn) => this.runIdsOf(attempt.index, spec, turn),
+				runIds: (turn) => this.host.service.runIdsOf(attempt.index, turn),
 				onProgress: (current) => {
 					if (process.isAlive() && attempt.status === 'running')
-						this.store(row, 'progress', current);
+						this.database.store(row, 'progress', current);
 				},
 			},
 			workflow,
@@ -178,7 +132,7 @@ export class N8n {
 			attempt.status = 'waiting';
 			row.waitTill = waitTill.getTime() - (clock.date - clock.now);
 			attempt.parks.push({ at: clock.now, until: row.waitTill });
-			this.store(row, 'park', data);
+			this.database.store(row, 'park', data);
 			const spec = this.world.executions[attempt.index]!;
 			const ms = Math.max(row.waitTill - clock.now, 0) + spec.resumesLateMs;
 			const { waitTill: until } = row;
@@ -197,17 +151,10 @@ export class N8n {
 			}));
 			if (data.resultData.error) attempt.error = data.resultData.error as Attempt['error'];
 			// Of an execution that was stopped, n8n keeps what it had stored before.
-			if (!isCancelled) this.store(row, 'end', data);
-			else this.storeStopped(row);
+			if (!isCancelled) this.database.store(row, 'end', data);
+			else this.database.storeStopped(row);
 		}
 		if (attempt.status !== 'success') this.retryLater(row);
-	}
-
-	private storeStopped(row: Row): void {
-		const data = parse(row.data) as IRunExecutionData;
-		const message = 'The execution was cancelled manually';
-		data.resultData.error = { message, stack: '', timestamp: this.host.clock.date } as never;
-		row.data = stringify(data);
 	}
 
 	private resume(row: Row, until: number): void {
@@ -225,47 +172,13 @@ export class N8n {
 		if (!retry) return;
 		this.later(retry.afterMs, () => {
 			if (this.isAway) return this.retryLater(row);
-			this.retry(row, retry, left);
+			const next = this.database.addRetry(row, retry, left);
+			if (next) this.run(next);
 		});
 	}
 
-	/** n8n's Retry, as its executions service does it. */
-	private retry(row: Row, { workflow }: RetrySpec, retriesLeft: RetrySpec[]): void {
-		const { attempt: before } = row;
-		const spec = this.world.executions[before.index]!;
-		const data = parse(row.data) as IRunExecutionData;
-		const { lastNodeExecuted, runData } = data.resultData;
-		if (lastNodeExecuted) {
-			delete data.resultData.error;
-			const tasks = runData[lastNodeExecuted] ?? [];
-			if (tasks.at(-1)?.error !== undefined) tasks.pop();
-		}
-		const stack = data.executionData!.nodeExecutionStack;
-		if (stack.length === 0) return;
-		if (workflow === 'saved') {
-			const saved = workflowOf(spec);
-			// n8n refuses an execution with a node that the saved workflow does not have.
-			if (stack.some(({ node }) => !saved.getNode(node.name))) return;
-			for (const entry of stack) entry.node = saved.getNode(entry.node.name)!;
-		}
-		const attempt = this.newAttempt(before.index, before);
-		for (const [tag, lineage] of before.lineages) {
-			if (isKept(data, before, tag)) attempt.lineages.set(tag, lineage);
-		}
-		const next: Row = { attempt, data: stringify(data), retriesLeft };
-		this.rows.push(next);
-		this.note(next, 'begin', data);
-		this.run(next);
-	}
-
-	/** What is stored of an execution. */
-	storedOf(id: string): IRunExecutionData | undefined {
-		const row = this.rows.find(({ attempt }) => attempt.id === id);
-		return row && (parse(row.data) as IRunExecutionData);
-	}
-
 	private stop(index: number): void {
-		const row = this.rows.filter(({ attempt }) => attempt.index === index).at(-1);
+		const row = this.database.rows.filter(({ attempt }) => attempt.index === index).at(-1);
 		if (!row) return;
 		const { attempt } = row;
 		if (attempt.status === 'running' && row.cancel) {
@@ -274,7 +187,7 @@ export class N8n {
 		} else if (attempt.status === 'waiting') {
 			attempt.status = 'canceled';
 			attempt.endedAt = this.host.clock.now;
-			this.storeStopped(row);
+			this.database.storeStopped(row);
 			this.retryLater(row);
 		}
 	}
@@ -285,7 +198,7 @@ export class N8n {
 		this.process.kill();
 		this.isAway = true;
 		history.kills.push({ at: clock.now, backAt: clock.now + awayMs });
-		const lost = this.rows.filter(({ attempt }) => attempt.status === 'running');
+		const lost = this.database.rows.filter(({ attempt }) => attempt.status === 'running');
 		for (const row of lost) {
 			this.pending--;
 			delete row.cancel;
@@ -302,7 +215,7 @@ export class N8n {
 		this.later(awayMs, () => {
 			this.isAway = false;
 			this.process = new Process(this.host, this.load());
-			for (const row of this.rows) {
+			for (const row of this.database.rows) {
 				const { waitTill, attempt } = row;
 				if (attempt.status === 'waiting' && waitTill !== undefined && waitTill <= clock.now) {
 					this.resume(row, waitTill);
@@ -311,53 +224,4 @@ export class N8n {
 			for (const row of lost) this.retryLater(row);
 		});
 	}
-
-	private readonly gettable = new Map<string, string[]>();
-
-	/** Runs that there were before, for 'Get a run'. */
-	private runIdsOf(index: number, spec: ExecutionSpec, turn: number): string[] {
-		if (spec.operation !== 'get') return [];
-		const key = `${index} ${turn}`;
-		const known = this.gettable.get(key);
-		if (known) return known;
-		const made = spec.items.map((item, at) => {
-			const ofKey = item.ownKey ? spec.key + 1 : spec.key;
-			const agentId = 1 + item.agent + 1_000 * ofKey;
-			return this.host.service.startRun(ofKey, agentId, tagOf(index, turn, at)).id;
-		});
-		this.gettable.set(key, made);
-		return made;
-	}
-
-	private store(row: Row, why: Save['why'], data: IRunExecutionData): void {
-		row.data = stringify(data);
-		this.note(row, why, data);
-	}
-
-	private note({ attempt }: Row, why: Save['why'], data: IRunExecutionData): void {
-		attempt.saves.push({ at: this.host.clock.now, why, memory: memoryOf(data) });
-	}
-}
-
-/**
- * Whether n8n has stored something of what the node knows of an item, or its output. Of an execution of which
- * it has stored the beginning alone, that is what an earlier one has left.
- */
-function isKept({ resultData, ...data }: IRunExecutionData, before: Attempt, tag: string): boolean {
-	const memory = JSON.parse(memoryOf({ resultData, ...data })) as {
-		agentInvocation?: { byRunIndex: Record<string, { items: Record<string, KeptItem> }> };
-	};
-	const turn = turnOf(tag);
-	const known = memory.agentInvocation?.byRunIndex[turn];
-	const item = known?.items[itemNumberOf(tag)];
-	// Of one that has failed before it began, the next attempt knows nothing.
-	const hasBegun = item && (item.is !== 'failed' || item.run || item.retriesFrom);
-	const isAnew = before.saves.at(-1)?.why === 'begin';
-	if (known && (hasBegun || !isAnew)) return true;
-	return resultData.runData[NODE]?.[turn]?.data !== undefined;
-}
-
-function memoryOf({ executionData }: IRunExecutionData): string {
-	const contexts = executionData?.contextData;
-	return JSON.stringify(contexts?.[`node:${NODE}`] ?? {});
 }

@@ -37,7 +37,7 @@ export interface Call {
 /** What n8n hands to a node, as far as this one asks for it. */
 export function contextOf(call: Call): IExecuteFunctions {
 	const { process, attempt, spec, node, entry, items, data, cancel, mode } = call;
-	const { clock, service } = process.host;
+	const { clock, network } = process.host;
 	const itemSpec = (index: number): ItemSpec => spec.items[index % spec.items.length]!;
 	const keyOf = (index: number) => (itemSpec(index).ownKey ? spec.key + 1 : spec.key);
 	const agentIdOf = (index: number) => 1 + itemSpec(index).agent + 1_000 * keyOf(index);
@@ -136,7 +136,7 @@ export function contextOf(call: Call): IExecuteFunctions {
 				const credential = given?.credentialsDecrypted?.data ?? (await this.getCredentials(type));
 				const request = await process.code.authenticate(credential, options);
 				const { isAlive } = process;
-				return await service.request(request, { execution: attempt, isAlive, cancel });
+				return await network.request(request, { execution: attempt, isAlive, cancel });
 			},
 		},
 	};

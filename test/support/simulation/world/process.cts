@@ -1,6 +1,7 @@
 import type { ICredentialDataDecryptedObject, IRunExecutionData } from 'n8n-workflow';
 
 import type { History } from './history.cts';
+import type { Network } from './network.cts';
 import type { LoadedPackage } from './nodeCode.cts';
 import type { WorldService } from './service.cts';
 import type { VirtualClock } from './virtualClock.cts';
@@ -9,6 +10,7 @@ import type { VirtualClock } from './virtualClock.cts';
 export interface Surroundings {
 	clock: VirtualClock;
 	service: WorldService;
+	network: Network;
 	history: History;
 	credential(key: number): ICredentialDataDecryptedObject;
 	agentName(agent: number): string;

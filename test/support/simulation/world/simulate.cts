@@ -1,6 +1,7 @@
 import { apiKeyOf } from './answers.cts';
 import { NEW_KEY, type History } from './history.cts';
 import { N8n } from './n8n.cts';
+import { Network } from './network.cts';
 import type { NodeCode } from './nodeCode.cts';
 import type { Surroundings } from './process.cts';
 import { randomFrom } from './random.cts';
@@ -32,17 +33,19 @@ export async function simulate(world: World, code: NodeCode): Promise<History> {
 		apiKeys,
 	};
 	const service = new WorldService(world.service, clock, random, history);
+	const network = new Network(world.service, service, clock, random, history);
 	await clock.rule(random, async () => {
 		const host: Surroundings = {
 			clock,
 			service,
+			network,
 			history,
 			credential: (key: number) => ({
 				baseUrl: 'https://agents.example.com/api/v1',
 				apiKey: apiKeys[key] ?? '',
 			}),
 			agentName: (agent: number) => world.service.agents[agent] ?? '',
-			stored: (id: string) => n8n.storedOf(id),
+			stored: (id: string) => n8n.database.storedOf(id),
 		};
 		const n8n = new N8n(world, host, () => code.load(world.version));
 		for (const { atMs, byMs } of world.clockChanges ?? []) {

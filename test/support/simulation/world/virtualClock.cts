@@ -19,8 +19,9 @@ const MOST_WITHOUT_TIME = 20_000;
 
 /** What is said where no time passes any more, before the process ends. */
 export const standstill = {
-	tell: (at: number) =>
-		void process.stdout.write(`BROKEN The node ends: it stands still at ${at} ms\n`),
+	tell(at: number): void {
+		process.stdout.write(`BROKEN The node ends: it stands still at ${at} ms\n`);
+	},
 };
 
 /**

@@ -18,7 +18,8 @@ export function triesAgain(facts: Facts): string[] {
 			({ answeredAt, ...request }) =>
 				answeredAt + askedMs({ answeredAt, ...request }) >= failure.at && answeredAt < failure.at,
 		);
-		if (isLeftAlone) return [];
+		// Nor is there time to ask where n8n is about to end the execution.
+		if (isLeftAlone || facts.spec(attempt).workflowTimeoutS > 0) return [];
 		const isAsked = requestsOf(facts, failure).some(({ execution }) => execution === attempt);
 		return isAsked
 			? []

@@ -1,0 +1,151 @@
+import type { IHttpRequestOptions } from 'n8n-workflow';
+
+import { answerOf, type Answered } from './answers.cts';
+import type { Attempt, History, SeenRequest } from './history.cts';
+import type { WorldService } from './service.cts';
+import type { VirtualClock } from './virtualClock.cts';
+import type { FaultSpec, RequestKind, ServiceSpec } from './world.cts';
+
+/** How long it takes until a connection is refused, in ms. */
+const REFUSED_MS = 2;
+
+/** Who sends a request. */
+export interface Sender {
+	execution: Attempt;
+	/** Whether the process that has sent the request is still there. */
+	isAlive(): boolean;
+	cancel: AbortSignal | undefined;
+}
+
+/** What lies between n8n and the service, as n8n's request helper shows it: round trips and faults. */
+export class Network {
+	private readonly listeners = new Map<number, () => void>();
+
+	constructor(
+		private readonly spec: ServiceSpec,
+		private readonly service: WorldService,
+		private readonly clock: VirtualClock,
+		private readonly random: () => number,
+		private readonly history: History,
+	) {}
+
+	/** Calls once when so many requests have been sent. */
+	onRequest(count: number, listener: () => void): void {
+		this.listeners.set(count, listener);
+	}
+
+	/** What n8n's request helper does with a request. */
+	async request(options: IHttpRequestOptions, sender: Sender): Promise<Answered> {
+		const { clock, history } = this;
+		const [least, most] = this.spec.tripMs;
+		const tripMs = least + this.random() * (most - least);
+		const seen = this.note(options, sender, tripMs);
+		const fault = this.faultFor(seen);
+		if (fault) seen.fault = fault.kind;
+		history.requests.push(seen);
+		this.listeners.get(history.requests.length)?.();
+		const isUnsent = fault && ['refused', 'dns', 'certificate', 'blocked'].includes(fault.kind);
+		return await new Promise((resolve, reject) => {
+			let answer: Answered | Error | undefined;
+			const onCancel = () => {
+				if (seen.answeredAt === Infinity) seen.isCut = true;
+				answer = new Error('canceled', { cause: { code: 'ERR_CANCELED' } });
+				end();
+			};
+			const end = () => {
+				if (seen.answeredAt < Infinity || !sender.isAlive()) return;
+				seen.answeredAt = clock.now;
+				sender.cancel?.removeEventListener('abort', onCancel);
+				const isLate = answer === undefined;
+				const came = answer ?? answerOf('timeout', seen);
+				if (isLate) seen.fault ??= 'timeout';
+				if (came instanceof Error) {
+					seen.code = (came.cause as { code?: string } | undefined)?.code ?? came.name;
+					reject(came);
+				} else {
+					seen.status = came.statusCode;
+					seen.retryAfter = came.headers['retry-after'];
+					resolve(came);
+				}
+			};
+			if (isUnsent) {
+				answer = answerOf(fault.kind, seen, fault);
+				clock.after(REFUSED_MS, end);
+			} else {
+				clock.after(tripMs / 2, () => {
+					const own = this.arrive(seen, options, fault);
+					if (fault?.kind === 'timeout') return;
+					clock.after(tripMs / 2, () => {
+						if (clock.now - seen.sentAt >= seen.timeoutMs) return;
+						answer = own;
+						end();
+					});
+				});
+				clock.after(seen.timeoutMs, end);
+			}
+			if (sender.cancel?.aborted) onCancel();
+			sender.cancel?.addEventListener('abort', onCancel);
+		});
+	}
+
+	private note(
+		{ method, url, qs, body, timeout = 300_000, headers }: IHttpRequestOptions,
+		{ execution }: Sender,
+		tripMs: number,
+	): SeenRequest {
+		const path = new URL(url).pathname.split('/').slice(3);
+		const isDryRun = (qs as { dry_run?: boolean } | undefined)?.dry_run === true;
+		const ofRuns: RequestKind = method === 'POST' ? (isDryRun ? 'dryRun' : 'create') : 'poll';
+		const kind = path.length === 1 ? 'list' : ofRuns;
+		const bindings = (
+			body as { parameter_bindings?: Array<{ name: string; value: string }> | null }
+		)?.parameter_bindings;
+		const tag = bindings?.find(({ name }) => name === 'tag')?.value;
+		return {
+			number: this.history.requests.length,
+			kind,
+			execution,
+			...(tag !== undefined && { tag }),
+			...(kind === 'poll' && { runId: decodeURIComponent(path[3] ?? '') }),
+			key: this.history.apiKeys.indexOf(headers?.['x-api-key'] as string),
+			sentAt: this.clock.now,
+			timeoutMs: timeout,
+			arrivedAt: this.clock.now + tripMs / 2,
+			answeredAt: Infinity,
+			isOwn: false,
+		};
+	}
+
+	private faultFor({ kind, sentAt }: SeenRequest): FaultSpec | undefined {
+		return this.spec.faults.find(
+			({ on, share, fromMs = 0, untilMs = Infinity }) =>
+				(on === kind || on === 'any') &&
+				sentAt >= fromMs &&
+				sentAt < untilMs &&
+				this.random() < share,
+		);
+	}
+
+	/** A request has reached the service, or what stands in front of it. */
+	private arrive(
+		seen: SeenRequest,
+		options: IHttpRequestOptions,
+		fault: FaultSpec | undefined,
+	): Answered | Error {
+		const came = this.answer(seen, options, fault);
+		if (!(came instanceof Error)) came.headers.date = new Date(this.clock.trueDate).toUTCString();
+		return came;
+	}
+
+	private answer(
+		seen: SeenRequest,
+		options: IHttpRequestOptions,
+		fault: FaultSpec | undefined,
+	): Answered | Error {
+		if (fault && !fault.isDone) return answerOf(fault.kind, seen, fault);
+		const own = this.service.answer(seen, options);
+		if (fault) return answerOf(fault.kind, seen, fault);
+		seen.isOwn = true;
+		return own;
+	}
+}
