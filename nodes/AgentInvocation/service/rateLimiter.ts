@@ -6,7 +6,10 @@ import { Pace } from './pace';
 export interface Admission {
 	/** Whose request it is: those of different owners take turns. */
 	owner: object;
-	/** Of the same owner, creates go first, so that runs start early; each third turn is a late poll's. */
+	/**
+	 * Of the same owner, creates go first, so that runs start early. Each third turn is a late poll's, and the
+	 * first after a refusal.
+	 */
 	priority: 'create' | 'poll';
 	/** Since when its patience passes, by the clock. */
 	since: number;
@@ -59,6 +62,12 @@ export class RateLimiter {
 
 	private waking = new AbortController();
 
+	/**
+	 * Whether nothing was sent since the latest refusal. A service may refuse creates until a run has ended, and
+	 * carry polls all the same.
+	 */
+	private isFirst = false;
+
 	/** The latest refusal, if nothing was carried since; for whoever cannot be sent because of it. */
 	refusal: Answer<never> | undefined;
 
@@ -81,7 +90,7 @@ export class RateLimiter {
 			const settle = (verdict: Verdict) => {
 				signal?.removeEventListener('abort', onAbort);
 				this.remove(waiter);
-				if (verdict === 'send') this.pace.take(this.clock.now());
+				if (verdict === 'send') this.take();
 				resolve(verdict);
 			};
 			const waiter = { ...admission, cameAt: this.clock.now(), settle };
@@ -106,6 +115,7 @@ export class RateLimiter {
 		const { pausedUntil } = this.pace;
 		if (answer.kind === 'rateLimited') {
 			this.refusal = { ...answer, body: undefined };
+			this.isFirst = true;
 		} else if (answer.status !== undefined) {
 			this.refusal = undefined;
 			this.carriedAt = this.clock.now();
@@ -114,6 +124,11 @@ export class RateLimiter {
 		if (this.pace.opensAt < this.sleepsUntil) this.waking.abort();
 		if (this.pace.pausedUntil === pausedUntil) return;
 		for (const waiter of this.waiters()) this.settleAlone(waiter);
+	}
+
+	private take(): void {
+		this.isFirst = false;
+		this.pace.take(this.clock.now());
 	}
 
 	private remove(waiter: Waiter): void {
@@ -149,7 +164,7 @@ export class RateLimiter {
 		for (const queue of this.queues.values()) {
 			const [[create], [poll]] = [queue.create, queue.poll];
 			const isLate = poll !== undefined && this.clock.now() >= poll.cameAt + POLLS_LATE_MS;
-			const isPollsTurn = isLate && (queue.turns + 1) % POLLS_EACH === 0;
+			const isPollsTurn = isLate && (this.isFirst || (queue.turns + 1) % POLLS_EACH === 0);
 			return isPollsTurn ? poll : (create ?? poll);
 		}
 		return undefined;

@@ -49,7 +49,8 @@ export async function sendOnce<T>(
 	const timeoutMs = Math.min(usualMs, Math.ceil((patience.deadline ?? Infinity) - sentAt));
 	// Others learn from its answer, too, when nobody waits for it any more.
 	const sending = service.send({ ...request, timeoutMs }).then((answer) => {
-		limiter.learn(answer, sentAt);
+		// That of the key with which it was sent: it may have been replaced meanwhile.
+		service.limiter.learn(answer, sentAt);
 		return { ...answer, sentAt };
 	});
 	return (await orAborted(sending, startsRun ? undefined : signal)) ?? { kind: 'aborted' };

@@ -10,7 +10,7 @@ import { VirtualClock } from './virtualClock.cts';
 import type { World } from './world.cts';
 
 /** More steps than any world takes in which the node ends. */
-const MOST_STEPS = 400_000;
+const MOST_STEPS = 2_000_000;
 
 /** How long a world may go on, in ms. */
 const MOST_MS = 10 * 86_400_000;

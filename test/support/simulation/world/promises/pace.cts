@@ -67,14 +67,13 @@ export function keepsToConcurrency(facts: Facts): string[] {
 	return facts.history.attempts.flatMap((attempt) => {
 		const spec = facts.spec(attempt);
 		const most = Number(spec.options.maxConcurrency ?? 0);
-		const limitMs = facts.timeLimitMs(spec) ?? 0;
 		if (most === 0 || attempt.retryOf || spec.maxTries > 0 || !facts.isWaiting(spec)) return [];
 		const runs = facts.history.runs.filter(({ request }) => request?.execution === attempt);
 		const crowded = runs.find(({ createdAt, tag }) => {
 			const isUnderWay = (run: (typeof runs)[number]) =>
 				run.createdAt < createdAt &&
 				turnOf(run.tag) === turnOf(tag) &&
-				Math.min(run.endsAt, run.createdAt + limitMs) > createdAt &&
+				Math.min(run.endsAt, facts.deadlineOf(run, attempt)) > createdAt &&
 				// It has not been given up.
 				facts.requestsByRun.get(run.id)?.some(({ sentAt }) => sentAt > createdAt);
 			return runs.filter(isUnderWay).length >= most;
