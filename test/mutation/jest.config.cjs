@@ -5,7 +5,10 @@ const unit = { ...projects.find(({ displayName }) => displayName === 'unit') };
 delete unit.displayName;
 
 /** Tests that look at no code, or at random, or for minutes. */
-const leftOut = ['fuzz', 'imports', 'keySearch', 'links', 'load', 'memory', 'sharedKey'];
+const leftOut = [
+	...['build', 'fuzz', 'imports', 'keySearch', 'links', 'load', 'memory', 'processes', 'sharedKey'],
+	...['simulation', 'words'],
+];
 
 /** The unit tests, as StrykerJS takes them. */
 module.exports = {

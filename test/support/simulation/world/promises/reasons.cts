@@ -155,7 +155,8 @@ export function tellsOfDoubt(facts: Facts): string[] {
 		if (!isItems) return [];
 		const last = (facts.createsByTag.get(tag) ?? []).at(-1);
 		if (!last?.started || last.execution !== attempt || last.answeredAt > at) return [];
-		if (text.includes(last.started.id)) return [];
+		// Of one whose ID has come, the run may have failed and be started again.
+		if (last.isOwn || text.includes(last.started.id)) return [];
 		if (isTrue(facts.spec(attempt).options.retryCreateOnServerError)) return [];
 		const isTold = /may have started|may have been started|cancell?ed/.test(message);
 		return isTold ? [] : [`execution ${attempt.id}, ${tag}: '${message}', and a run was started`];
