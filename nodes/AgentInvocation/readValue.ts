@@ -47,6 +47,13 @@ export function readBoolean(value: unknown, label: string): Result<boolean> {
 	return boolean === undefined ? refuse(value, label, 'true or false') : succeed(boolean);
 }
 
+/** Reads a text: nothing is an empty one, and a number or a boolean has one. */
+export function readText(value: unknown, label: string): Result<string> {
+	if (value === undefined || value === null) return succeed('');
+	const isText = typeof value !== 'object' && typeof value !== 'function' && !Number.isNaN(value);
+	return isText ? succeed(asText(value).trim()) : refuse(value, label, 'a text');
+}
+
 /** Reads one of the values of a parameter of fixed choices likewise. */
 export function readChoice<T extends string>(
 	value: unknown,

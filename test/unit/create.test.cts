@@ -48,6 +48,15 @@ test('what is not set is as by default: it waits, in text, and starts the run on
 	expect(host.hints).toEqual([]);
 });
 
+test("without waiting, what identifies the run is the node's own, whatever the service says", async () => {
+	const behaviour = {
+		...quick,
+		trouble: () => json(202, { run_id: 'r', agent_id: null, status: 'pending' }),
+	};
+	const { jsons } = await create(behaviour, { parameters: { waitForCompletion: false } });
+	expect(jsons).toEqual([{ agent_id: 1, run_id: 'r', status: 'pending' }]);
+});
+
 test.each<[string, Partial<Simulation>, RegExp]>([
 	['an agent', { parameters: { agentId: 'one' } }, /agent/i],
 	['parameters', { parameters: { parametersJson: '7' } }, /parameter/i],

@@ -68,6 +68,8 @@ describe('a run of an unknown status', () => {
 		['0001-01-01T00:00:00Z', false],
 		['1970-01-01T00:00:00Z', false],
 		[null, false],
+		[1_767_225_600, true],
+		[0, false],
 		[undefined, false],
 	])('that says it was completed at %j has finished: %s', (completedAt, finished) => {
 		const run = { run_id: 'run', status: 'archived', completed_at: completedAt as string };

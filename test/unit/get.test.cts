@@ -2,6 +2,7 @@ import { get as getOperation } from '../../nodes/AgentInvocation/resources/run/g
 import { endedMeanwhile } from './endedMeanwhile.cts';
 import { SimulatedHost, type Simulation } from '../support/simulation/simulatedHost.cts';
 import { json, SimulatedService, type Behaviour } from '../support/simulation/simulatedService.cts';
+import { settle } from '../support/virtualTime.cts';
 
 // 'Get a run', from its parameters to its items.
 const SECOND = 1_000;
@@ -53,6 +54,15 @@ test.each([
 	['an agent', { agentId: 'seven' }, /'Agent' is not a whole number: seven/],
 	['a run ID', { runId: '../x' }, /'Run ID' is not a run ID: \.\.\/x/],
 	['no run ID', { runId: '' }, /'Run ID' is empty/],
+	['a run ID that is nothing', { runId: null }, /'Run ID' is empty/],
+	['a run ID that is no number', { runId: NaN }, /'Run ID' is not a run ID: NaN/],
+	['half a character', { runId: '\ud83dabc' }, /'Run ID' is not a run ID/],
+	['a list for an agent', { agentId: [7] }, /'Agent' is not a whole number: an array/],
+	[
+		'a list for a name',
+		{ agentId: { mode: 'name', value: ['Report'] } },
+		/'Agent' must be a text, not 'an array'/,
+	],
 	['a time limit', { options: { timeout: -1 } }, /Time Limit \(Seconds\)/],
 ])('%s that cannot be sends nothing', async (_, parameters, says) => {
 	const { thrown, service } = await get(parameters);
@@ -140,4 +150,39 @@ test('an execution that is cancelled meanwhile asks no more', async () => {
 		await expect(host.execute()).rejects.toThrow(/cancel/i);
 		expect(service.requests).toHaveLength(1);
 	}
+});
+
+test('a retry outputs the result again, without asking for it', async () => {
+	const service = new SimulatedService({
+		runOf: (item) => ({ durationMs: item === 0 ? SECOND : MINUTE }),
+		trouble({ url, at }) {
+			if (url.endsWith('000000000000')) return at > 5 * SECOND ? { statusCode: 503 } : undefined;
+			return at > 5 * SECOND && at < 6.5 * SECOND ? refused : undefined;
+		},
+	});
+	const refused = json(401, { error: { code: 'invalid_api_key', message: 'No', request_id: 'r' } });
+	for (const item of [0, 1]) {
+		service.created.push({ agentId: 7, item, at: performance.now(), date: Date.now() });
+	}
+	const runIds = [RUN_ID, RUN_ID.replace(/0$/, '1')];
+	const host = new SimulatedHost({
+		service,
+		count: 2,
+		node: { retryOnFail: true, maxTries: 5, waitBetweenTries: 5_000 },
+		parameters: { operation: 'get', agentId: 7, waitForCompletion: true, options: {} },
+	});
+	const functions = host.functions.bind(host);
+	host.functions = () => {
+		const given = functions();
+		const read = given.getNodeParameter.bind(given) as (
+			name: string,
+			...rest: unknown[]
+		) => unknown;
+		return Object.assign(given, {
+			getNodeParameter: (name: string, item: number, fallback: unknown) =>
+				name === 'runId' ? runIds[item] : read(name, item, fallback),
+		});
+	};
+	const outputs = await settle(host.runWithRetries(5));
+	expect(outputs.map(({ json: { output } }) => output)).toEqual(['0', '1']);
 });

@@ -28,6 +28,8 @@ describe('values of any kind', () => {
 	test.each([
 		[[], 'an array'],
 		[{}, 'an object'],
+		[NaN, 'no number'],
+		[Infinity, 'no number'],
 	])('but %j is refused', (value, kind) => {
 		expectRefusal(
 			read({ specifyParameters: 'json', parametersJson: { a: 1, city: value } }),
@@ -35,6 +37,35 @@ describe('values of any kind', () => {
 			/^The service takes text\. .*JSON\.stringify/,
 		);
 	});
+});
+
+describe('JSON as text', () => {
+	const json = (parametersJson: unknown) => read({ specifyParameters: 'json', parametersJson });
+
+	test('keeps each number as it is written, and what is in a text as it is', () => {
+		const text = String.raw`{ "id": 12345678901234567890, "price": 1.10, "huge": -1e999, "text": "a \"7\" 1.10", "yes": true }`;
+		expect(json(text)).toEqual(
+			bound({
+				id: '12345678901234567890',
+				price: '1.10',
+				huge: '-1e999',
+				text: 'a "7" 1.10',
+				yes: 'true',
+			}),
+		);
+		expect(json('[{ "name": 7, "value": 1.50 }]')).toEqual(bound({ 7: '1.50' }));
+	});
+
+	test.each([new Date(), new Map([['city', 'Paris']])])(
+		'of %s, which has no fields, is refused',
+		(value) => {
+			expectRefusal(
+				json(value),
+				"'Parameters (JSON)' is neither an object nor an array",
+				/^Enter an object/,
+			);
+		},
+	);
 });
 
 describe('fields', () => {
@@ -46,6 +77,14 @@ describe('fields', () => {
 	test('are read where nothing else is chosen', () => {
 		expect(read(fields({ city: 'Paris', empty: '' }))).toEqual(bound({ city: 'Paris' }));
 		expect(read({})).toEqual(bound({}));
+	});
+
+	test.each(['odd', [], { city: 'Paris' }])('that are none, %j, are refused', (parameters) => {
+		expectRefusal(
+			read({ parameters }),
+			"'Parameters' does not hold the fields of the agent's parameters",
+			/^Choose the agent anew/,
+		);
 	});
 
 	test.each([undefined, null, ''])('that are required and have %j are named', (value) => {
@@ -143,9 +182,20 @@ describe('name-value pairs', () => {
 		expect(pairs(values)).toEqual(bound({ city: 'Paris' }));
 	});
 
-	test.each([undefined, null, 'odd', {}])('that are none, %j, bind nothing', (values) => {
+	test.each([undefined, null, []])('that are none, %j, bind nothing', (values) => {
 		expect(pairs(values)).toEqual(bound({}));
 	});
+
+	test.each(['odd', {}, { name: 'city', value: 'Paris' }])(
+		'that are no list, %j, are refused',
+		(values) => {
+			expectRefusal(
+				pairs(values),
+				"'Parameters' is no list of name-value pairs",
+				/^Add each value under 'Parameters'\./,
+			);
+		},
+	);
 
 	test.each([[{ name: ' ', value: 'x' }], [{ value: 'x' }], [{ name: {}, value: 'x' }]])(
 		'with a value need a name: %j',

@@ -411,6 +411,24 @@ describe('after a rest', () => {
 		expect(entry.source.main).toEqual(source);
 	});
 
+	test('a Max Concurrency that cannot be read any more fails what has not ended', async () => {
+		const unreadable = { message: 'Unreadable', description: '', details: {} };
+		const outputs = [{ was: 'done' }];
+		const { outputs: given } = await resume(
+			{ 0: { is: 'done', fingerprint: '', outputs }, 1: started(1) },
+			{
+				operation: { concurrency: () => ({ ok: false, failure: unreadable }) },
+				continues: true,
+			},
+		);
+		expect(given).toMatchObject([
+			[
+				{ json: { was: 'done' } },
+				{ json: { error: expect.stringMatching(/^Unreadable/) as string } },
+			],
+		]);
+	});
+
 	test('an item whose options cannot be read any more has failed, and its run is named', async () => {
 		const { thrown, kept } = await resume(
 			{ 1: started(1) },

@@ -214,3 +214,22 @@ test('Retry-After may have spaces around it, or be a date', () => {
 		expect(backoffMs({ ...answer, retryAfter }, 1, 0, 0.5)).toBe(9_000);
 	}
 });
+
+test.each([
+	['a read', getRun(1, 'r'), 60_000],
+	['a create', createRun(1, []), 240_000],
+])(
+	'%s whose answer drips, so that n8n never ends it, ends after twice its time',
+	async (_, request, ms) => {
+		const service = {
+			baseUrl: '',
+			limiter: new RateLimiter(clock),
+			send: () => new Promise(() => {}),
+		} as unknown as Service;
+		const began = clock.now();
+		const patience = { clock, since: began, patienceMs: 1_000 };
+		const answer = await settle(sendWithRetry<unknown>(service, request, 'create', patience));
+		expect(answer.kind).toBe('timedOut');
+		expect(clock.now() - began).toBe(ms);
+	},
+);

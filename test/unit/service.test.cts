@@ -130,6 +130,11 @@ test('its answer is judged by its shape', async () => {
 	expect(await service.send(listAgents(10, 0))).toMatchObject({ kind: 'foreign', status: 200 });
 });
 
+test('an answer about a run with an ID of an odd form is about another one', async () => {
+	const { service } = await open({ body: '{"run_id":{"toString":1},"status":"succeeded"}' });
+	expect(await service.send(getRun(7, RUN_ID))).toMatchObject({ kind: 'foreign', status: 200 });
+});
+
 describe('the API key', () => {
 	test('is taken out of whatever the service quotes', async () => {
 		const error = { code: KEY, message: `wrong: ${KEY}`, request_id: `r-${KEY}` };
@@ -165,6 +170,15 @@ describe('the API key', () => {
 		host.credential = { baseUrl: BASE_URL, apiKey: 'is' };
 		later();
 		expect(await service.send(getRun(7, RUN_ID))).toMatchObject({ body: { output: 'is' } });
+	});
+
+	test('is not looked for deeper than n8n can store, and what is around it is kept', async () => {
+		const deep = '['.repeat(20_000) + ']'.repeat(20_000);
+		const { service } = await open({ body: `{"run_id":"${RUN_ID}","status":"x","deep":${deep}}` });
+		expect(await service.send(getRun(7, RUN_ID))).toMatchObject({
+			kind: 'ok',
+			body: { run_id: RUN_ID, status: 'x' },
+		});
 	});
 
 	test('is taken out of what was thrown', async () => {

@@ -1,5 +1,6 @@
 import { keptBy } from '../host';
-import { asText, fail, succeed, type Result } from '../result';
+import { readText } from '../readValue';
+import { fail, succeed, type Result } from '../result';
 import { readAgents } from '../service/agents';
 import { isJsonObject, type Agent } from '../service/types';
 import { textKey } from '../textKey';
@@ -14,8 +15,8 @@ export type GivenAgent = number | string;
 export function readAgent(given: unknown): Result<GivenAgent> {
 	if (!isJsonObject(given)) return readAgentId(given);
 	if (given.mode !== 'name') return readAgentId(given.value);
-	const name = asText(given.value ?? '').trim();
-	return name === '' ? readAgentId('') : succeed(name);
+	const name = readText(given.value, 'Agent');
+	return name.ok && name.value === '' ? readAgentId('') : name;
 }
 
 /** What two names have in common that differ in case, Unicode form or the space around them alone. */

@@ -1,14 +1,14 @@
 import { asText, fail, succeed, type Result } from '../result';
-import { isRunId, toAgentId, toText } from '../service/types';
+import { isRunId, toAgentId } from '../service/types';
 import { shorten } from '../wording';
 
 /** Reads an agent ID: a whole number. Nothing else may enter a path. */
 export function readAgentId(value: unknown): Result<number> {
 	const id = toAgentId(value);
 	if (id !== undefined) return succeed(id);
-	const text = toText(value).trim();
+	const given = asText(value ?? '').trim();
 	return fail({
-		message: text === '' ? "'Agent' is empty" : `'Agent' is not a whole number: ${shorten(text)}`,
+		message: given === '' ? "'Agent' is empty" : `'Agent' is not a whole number: ${shorten(given)}`,
 		description:
 			"Choose an agent from the list in 'Agent', or enter its ID, a whole number such as 42. An expression must give that number for every item.",
 	});
@@ -16,8 +16,9 @@ export function readAgentId(value: unknown): Result<number> {
 
 /** Reads a run ID: a UUID as documented, or any other text that is one plain segment of a path. */
 export function readRunId(value: unknown): Result<string> {
-	const text = typeof value === 'string' ? value.trim() : value === undefined ? '' : asText(value);
-	if (isRunId(text)) return succeed(text);
+	const text = asText(value ?? '').trim();
+	const isGiven = typeof value === 'string' || Number.isFinite(value) || typeof value === 'bigint';
+	if (isGiven && isRunId(text)) return succeed(text);
 	return fail({
 		message: text === '' ? "'Run ID' is empty" : `'Run ID' is not a run ID: ${shorten(text)}`,
 		description:

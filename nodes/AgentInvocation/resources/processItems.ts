@@ -106,9 +106,11 @@ class NodeRun {
 	async run(): Promise<NodeOutput> {
 		const { context, operation, memory, parking } = this;
 		const concurrency = readConcurrency(context, operation);
-		const states = [...context.getInputData().keys()].map((index) =>
-			concurrency.ok ? this.stateOf(index) : this.named(index, failed(concurrency)),
-		);
+		const states = [...context.getInputData().keys()].map((index) => {
+			const state = this.stateOf(index);
+			const hasEnded = state.is === 'done' || state.is === 'failed';
+			return hasEnded || concurrency.ok ? state : this.named(index, failed(concurrency));
+		});
 		const loop = new Loop(
 			{
 				clock,
@@ -242,7 +244,8 @@ class NodeRun {
 			context.addExecutionHints({ message, location: 'outputPane' });
 		}
 		// With Retry On Fail, n8n takes an output that begins with `error` for a failed attempt.
-		const mayBeRetried = context.getNode().retryOnFail && 'error' in (outputs[0]?.json ?? {});
+		const error = outputs[0]?.json.error ?? false;
+		const mayBeRetried = context.getNode().retryOnFail && error !== false;
 		if (!mayBeRetried) memory.clear();
 		else if (isOutputAsDone(states)) memory.exhaust();
 		return outputs;

@@ -17,7 +17,8 @@ export class Durations {
 
 	/** Takes a finished run's duration from the service's own times; a run without plausible ones is passed over. */
 	learn({ created_at: from, completed_at: to }: Run): void {
-		const ms = Date.parse(to ?? '') - Date.parse(from ?? '');
+		if (typeof from !== 'string' || typeof to !== 'string') return;
+		const ms = Date.parse(to) - Date.parse(from);
 		if (!(ms >= 0 && ms <= LONGEST_MS)) return;
 		this.known = [...this.known, ms].slice(-REMEMBERED);
 		this.endsMs = likelyEnds(this.known);

@@ -1,5 +1,6 @@
 import type { IDataObject } from 'n8n-workflow';
 
+import { asText } from '../result';
 import {
 	isAgentPage,
 	isCreatedRun,
@@ -58,7 +59,7 @@ export function dryRun(agentId: number, bindings: ParameterBinding[]): ServiceRe
 /** The status of a run, and its result once it has finished. An answer about another run is none. */
 export function getRun(agentId: number, runId: string): ServiceRequest<Run> {
 	const isAsked = ({ run_id: id }: Run) =>
-		String(id ?? runId).toLowerCase() === runId.toLowerCase();
+		asText(id ?? runId).toLowerCase() === runId.toLowerCase();
 	return {
 		method: 'GET',
 		path: `/agents/${agentId}/runs/${encodeURIComponent(runId)}`,

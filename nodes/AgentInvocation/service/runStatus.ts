@@ -11,6 +11,7 @@ export function isFinished(run: Run): boolean {
 	if (FINISHED.includes(run.status)) return true;
 	if (UNFINISHED.includes(run.status)) return false;
 	const { completed_at: completedAt = '' } = run;
+	if (typeof completedAt === 'number') return completedAt > 0;
 	return (
 		typeof completedAt === 'string' && completedAt.trim() !== '' && !(Date.parse(completedAt) <= 0)
 	);

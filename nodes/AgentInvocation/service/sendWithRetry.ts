@@ -46,14 +46,33 @@ export async function sendOnce<T>(
 
 	const sentAt = clock.now();
 	const usualMs = request.timeoutMs ?? requestTimeouts[request.method];
-	const timeoutMs = Math.min(usualMs, Math.ceil((patience.deadline ?? Infinity) - sentAt));
+	const leftMs = Math.ceil((patience.deadline ?? Infinity) - sentAt);
+	const timeoutMs = Math.min(usualMs, leftMs);
 	// Others learn from its answer, too, when nobody waits for it any more.
 	const sending = service.send({ ...request, timeoutMs }).then((answer) => {
 		// That of the key with which it was sent: it may have been replaced meanwhile.
 		service.limiter.learn(answer, sentAt);
 		return { ...answer, sentAt };
 	});
-	return (await orAborted(sending, startsRun ? undefined : signal)) ?? { kind: 'aborted' };
+	const answered = orAborted(sending, startsRun ? undefined : signal);
+	return (await within(Math.min(2 * usualMs, leftMs), answered, clock)) ?? { kind: 'aborted' };
+}
+
+/** n8n's own time-out begins anew with each byte that comes, so an answer that drips would never end. */
+async function within<T>(
+	ms: number,
+	answered: Promise<Answer<T> | undefined>,
+	clock: Clock,
+): Promise<Answer<T> | undefined> {
+	const hasCome = new AbortController();
+	const isLate = clock
+		.sleep(ms, hasCome.signal)
+		.then((): Answer<T> => ({ kind: 'timedOut', reason: 'Its answer was not complete in time' }));
+	try {
+		return await Promise.race([answered, isLate]);
+	} finally {
+		hasCome.abort();
+	}
 }
 
 /**

@@ -94,8 +94,9 @@ export async function openService(
 		const refused = use(current.value);
 		if (refused) return refused;
 		const { apiKey } = current.value;
+		let response: RawResponse;
 		try {
-			const response = (await context.helpers.httpRequestWithAuthentication.call(
+			response = (await context.helpers.httpRequestWithAuthentication.call(
 				context,
 				CREDENTIAL_TYPE,
 				{
@@ -122,10 +123,10 @@ export async function openService(
 					},
 				},
 			)) as RawResponse;
-			return withoutKey(readResponse(response, request.hasShape), apiKey);
 		} catch (error) {
 			return withoutKey(readThrown(error, cancel?.aborted ?? false), apiKey);
 		}
+		return withoutKey(readResponse(response, request.hasShape), apiKey);
 	}
 
 	return succeed({

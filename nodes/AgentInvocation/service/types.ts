@@ -107,7 +107,7 @@ export function isCreatedRun(value: unknown): value is { run_id: string | number
  * segment of a path is taken too, and escaped.
  */
 export function isRunId(text: string): boolean {
-	return /^(?!\.{1,2}$)[^\s/\\?#%\p{Cc}]{1,200}$/u.test(text);
+	return /^(?!\.{1,2}$)[^\s/\\?#%\p{Cc}\p{Cf}\p{Cs}]{1,200}$/u.test(text);
 }
 
 /** Takes the error envelope from a body; undefined when the body is none. */

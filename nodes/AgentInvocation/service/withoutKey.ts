@@ -1,5 +1,4 @@
 import type { Answer } from './answer';
-import { isJsonObject } from './types';
 
 /** A shorter key may well be part of another word, which is left as it is in what an agent says. */
 const SHORTEST_SECRET = 8;
@@ -17,12 +16,18 @@ export function withoutKey<T>(answer: Answer<T>, apiKey: string): Answer<T> {
 	};
 }
 
+/** What lies deeper in an answer is dropped: n8n itself cannot store it. */
+const DEEPEST = 500;
+
 /** The same JSON without the key. */
-function replaceIn<V>(value: V, apiKey: string): V;
-function replaceIn(value: unknown, apiKey: string): unknown {
+function replaceIn<V>(value: V, apiKey: string, depth?: number): V;
+function replaceIn(value: unknown, apiKey: string, depth = 0): unknown {
 	if (typeof value === 'string') return value.replaceAll(apiKey, '(API key)');
-	if (Array.isArray(value)) return value.map((entry: unknown) => replaceIn(entry, apiKey));
-	if (!isJsonObject(value)) return value;
-	const entries = Object.entries(value).map((entry) => replaceIn(entry, apiKey));
+	if (typeof value !== 'object' || value === null) return value;
+	if (depth > DEEPEST) return null;
+	if (Array.isArray(value)) {
+		return value.map((entry: unknown) => replaceIn(entry, apiKey, depth + 1));
+	}
+	const entries = Object.entries(value).map((entry) => replaceIn(entry, apiKey, depth + 1));
 	return Object.fromEntries(entries);
 }

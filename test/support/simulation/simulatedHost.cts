@@ -139,7 +139,7 @@ export class SimulatedHost {
 		await new Promise((resolve) => setTimeout(resolve, Math.max(0, forMs + late)));
 	}
 
-	private functions(): IExecuteFunctions {
+	functions(): IExecuteFunctions {
 		const { count, options = {}, node, parameters = {}, settings, service } = this.simulation;
 		const { toolOf, keepsNothing } = this.simulation;
 		const fields: IDataObject = {

@@ -1,7 +1,7 @@
 import type { IDataObject, INodeProperties } from 'n8n-workflow';
 
-import { readBoolean, readNumber, readOptions } from '../../readValue';
-import { asText, succeed } from '../../result';
+import { readBoolean, readNumber, readOptions, readText } from '../../readValue';
+import { succeed } from '../../result';
 import { fixedAt } from '../../runs/concurrency';
 import { failed, type Step } from '../../runs/itemState';
 import { readAgents } from '../../service/agents';
@@ -72,11 +72,12 @@ async function begin({ context, itemIndex, service, signal }: ItemWork): Promise
 	const given = readOptions(context, itemIndex);
 	const offset = readNumber(given('offset', 0), 'Offset', { minValue: 0, whole: true });
 	if (!offset.ok) return failed(offset);
-	const filter = asText(given('filter', '') ?? '').trim();
+	const filter = readText(given('filter', ''), 'Filter');
+	if (!filter.ok) return failed(filter);
 
 	const agents = await readAgents(
 		service,
-		{ limit: limit.value, offset: offset.value, filter },
+		{ limit: limit.value, offset: offset.value, filter: filter.value },
 		{ signal },
 	);
 	if (signal.aborted) return { is: 'stopped' };

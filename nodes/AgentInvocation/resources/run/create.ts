@@ -101,7 +101,10 @@ async function begin(work: ItemWork): Promise<Step> {
 	if (started.is !== 'started') return started;
 	const { run, lastSeen } = started;
 	if (!isRunId(run.runId)) return refuseRunId(run);
-	if (!waits.value) return done({ agent_id: run.agentId, ...lastSeen } as IDataObject);
+	if (!waits.value) {
+		const ids = { agent_id: run.agentId };
+		return done({ ...ids, ...lastSeen, ...ids } as IDataObject);
+	}
 	return waitFor(run, options.value, work, started);
 }
 

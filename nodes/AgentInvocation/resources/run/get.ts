@@ -13,6 +13,7 @@ import { findAgent, readAgent } from '../findAgent';
 import { readRunId } from '../ids';
 import type { ItemWork, Operation } from '../operation';
 import { waitFor } from './itemWait';
+import { goOnFrom } from './startRun';
 import { readWaits, waitForCompletion, waitOptionFields } from './waitOptionFields';
 
 /** As many as there may be: the rate limiter paces the requests, and a wait costs next to nothing. */
@@ -53,15 +54,18 @@ export const get: Operation = {
 
 async function begin(work: ItemWork): Promise<Step> {
 	const { context, itemIndex, service, memory, signal } = work;
-	const agent = readAgent(context.getNodeParameter('agentId', itemIndex, ''));
-	if (!agent.ok) return failed(agent);
-	const id = readRunId(context.getNodeParameter('runId', itemIndex, ''));
-	if (!id.ok) return failed(id);
 	const options = readWaitOptions(context, itemIndex);
 	if (!options.ok) return failed(options);
 	const waits = readWaits(context, itemIndex, false);
 	if (!waits.ok) return failed(waits);
-
+	const earlier = waits.value ? goOnFrom(work) : undefined;
+	if (earlier) {
+		return earlier.is === 'started' ? waitFor(earlier.run, options.value, work, earlier) : earlier;
+	}
+	const agent = readAgent(context.getNodeParameter('agentId', itemIndex, ''));
+	if (!agent.ok) return failed(agent);
+	const id = readRunId(context.getNodeParameter('runId', itemIndex, ''));
+	if (!id.ok) return failed(id);
 	const found = await findAgent(agent.value, work);
 	if (signal.aborted) return { is: 'stopped' };
 	if (!found.ok) return failed(found);

@@ -1,4 +1,4 @@
-import type { IExecuteFunctions, ResourceMapperValue } from 'n8n-workflow';
+import type { IExecuteFunctions } from 'n8n-workflow';
 
 import { readChoice } from '../../readValue';
 import { asError, asText, fail, sentences, succeed, type Failed, type Result } from '../../result';
@@ -33,7 +33,7 @@ function readGiven(context: IExecuteFunctions, itemIndex: number): Result<Given[
 	if (!how.ok) return how;
 	switch (how.value) {
 		case 'keypair':
-			return readPairs(context.getNodeParameter('parameterPairs.values', itemIndex, []));
+			return readPairs(context.getNodeParameter('parameterPairs.values', itemIndex, []) ?? []);
 		case 'json':
 			return readJson(context.getNodeParameter('parametersJson', itemIndex, ''));
 		case 'fields':
@@ -42,12 +42,15 @@ function readGiven(context: IExecuteFunctions, itemIndex: number): Result<Given[
 }
 
 function readFields(context: IExecuteFunctions, itemIndex: number): Result<Given[]> {
-	const fields = context.getNodeParameter(
-		'parameters',
-		itemIndex,
-		{},
-	) as Partial<ResourceMapperValue>;
 	// A workflow that was written by hand may hold anything.
+	const fields: unknown = context.getNodeParameter('parameters', itemIndex, {});
+	if (!isJsonObject(fields) || (Object.keys(fields).length > 0 && !('mappingMode' in fields))) {
+		return fail({
+			message: "'Parameters' does not hold the fields of the agent's parameters",
+			description:
+				"Choose the agent anew, or set 'Specify Parameters' to 'Using JSON' to give an object.",
+		});
+	}
 	const columns: unknown = fields.schema;
 	const schema = (Array.isArray(columns) ? columns : [])
 		.filter(isJsonObject)
@@ -92,7 +95,12 @@ function isAgentExpression(context: IExecuteFunctions): boolean {
 }
 
 function readPairs(pairs: unknown): Result<Given[]> {
-	if (!Array.isArray(pairs)) return succeed([]);
+	if (!Array.isArray(pairs)) {
+		return fail({
+			message: "'Parameters' is no list of name-value pairs",
+			description: "Add each value under 'Parameters'. An expression must give a list of them.",
+		});
+	}
 	const given = pairs
 		.filter(isJsonObject)
 		.map(({ name, value }) => ({ name: toText(name).trim(), value }));
@@ -116,7 +124,7 @@ function readJson(source: unknown): Result<Given[]> {
 	if (!parsed.ok) return parsed;
 	const json = parsed.value;
 
-	if (isJsonObject(json)) {
+	if (isPlainObject(json)) {
 		const repeated = typeof source === 'string' ? repeatedName(namesIn(source)) : undefined;
 		const isFlat = Object.values(json).every(isScalar);
 		if (repeated !== undefined && isFlat) return refuseRepeated(repeated);
@@ -131,6 +139,16 @@ function readJson(source: unknown): Result<Given[]> {
 	}
 	const entry = shorten(show(json.find((one) => !isPair(one))));
 	return refuseJson(`'Parameters (JSON)' has an entry without a name and a value: ${entry}`);
+}
+
+/** A date or a map has no fields of its own, though it is an object. */
+function isPlainObject(value: unknown): value is Record<string, unknown> {
+	return isJsonObject(value) && (Object.keys(value).length > 0 || isEmptyRecord(value));
+}
+
+function isEmptyRecord(value: object): boolean {
+	const prototype: unknown = Object.getPrototypeOf(value);
+	return prototype === null || Object.getPrototypeOf(prototype) === null;
 }
 
 function isPair(entry: unknown): entry is { name: unknown; value: unknown } {
@@ -149,11 +167,21 @@ function show(entry: unknown): string {
 function parseJson(source: string): Result<unknown> {
 	if (source.trim() === '') return refuseJson("'Parameters (JSON)' is empty");
 	try {
-		return succeed(JSON.parse(source));
+		JSON.parse(source);
+		return succeed(JSON.parse(withNumbersAsText(source)));
 	} catch (thrown) {
 		const reason = `The JSON reader says: ${asError(thrown).message}`;
 		return refuseJson("'Parameters (JSON)' is not valid JSON", reason);
 	}
+}
+
+/** All values are sent as text: a number as it is written, with all of its digits. */
+function withNumbersAsText(source: string): string {
+	let isText = false;
+	return source.replace(/\\.|"|-?\d[\d.eE+-]*/gs, (found) => {
+		if (found === '"') isText = !isText;
+		return isText || !/^[-\d]/.test(found) ? found : `"${found}"`;
+	});
 }
 
 /**
@@ -181,7 +209,7 @@ function bind(given: Given[]): Result<ParameterBinding[]> {
 	const nested = given.find(({ value }) => !isEmpty(value) && !isScalar(value));
 	if (nested) {
 		return fail({
-			message: `The value of parameter '${shorten(nested.name)}' is ${Array.isArray(nested.value) ? 'an array' : 'an object'}`,
+			message: `The value of parameter '${shorten(nested.name)}' is ${kindOf(nested.value)}`,
 			description:
 				'The service takes text. Give a single value, or turn it into text first, for example with {{ JSON.stringify($json.field) }}.',
 		});
@@ -207,10 +235,15 @@ function refuseRepeated(name: string): Failed {
 	});
 }
 
+function kindOf(value: unknown): string {
+	return typeof value === 'number' ? 'no number' : asText(value);
+}
+
 function isEmpty(value: unknown): boolean {
 	return value === undefined || value === null || value === '';
 }
 
 function isScalar(value: unknown): boolean {
-	return isEmpty(value) || ['string', 'number', 'boolean', 'bigint'].includes(typeof value);
+	if (typeof value === 'number') return Number.isFinite(value);
+	return isEmpty(value) || ['string', 'boolean', 'bigint'].includes(typeof value);
 }

@@ -137,4 +137,16 @@ export const ofRequests: PlantedDefect[] = [
 		"'failed', 'cancelled']",
 		"'failed']",
 	),
+	plant(
+		'an answer that drips is waited for',
+		'service/sendWithRetry.ts',
+		'Math.min(2 * usualMs, leftMs)',
+		'Infinity',
+	),
+	plant(
+		'a retry gets a run anew that it has',
+		'resources/run/get.ts',
+		'waits.value ? goOnFrom(work) : undefined',
+		'waits.value && !goOnFrom ? goOnFrom(work) : undefined',
+	),
 ];

@@ -62,6 +62,7 @@ const ANSWERS: Record<FaultKind, Makes> = {
 		),
 	otherShape: () => answer(200, JSON.stringify({ ok: true, items: [] })),
 	stray429: () => answer(429, ''),
+	drips: () => thrown('ERR_NEVER', undefined, 'never'),
 	blocked: () =>
 		Object.assign(new Error('The address is not allowed'), { name: 'SsrfBlockedIpError' }),
 };

@@ -74,14 +74,14 @@ export class Network {
 			} else {
 				clock.after(tripMs / 2, () => {
 					const own = this.arrive(seen, options, fault);
-					if (fault?.kind === 'timeout') return;
+					if (fault?.kind === 'timeout' || fault?.kind === 'drips') return;
 					clock.after(tripMs / 2, () => {
 						if (clock.now - seen.sentAt >= seen.timeoutMs) return;
 						answer = own;
 						end();
 					});
 				});
-				clock.after(seen.timeoutMs, end);
+				if (fault?.kind !== 'drips') clock.after(seen.timeoutMs, end);
 			}
 			if (sender.cancel?.aborted) onCancel();
 			sender.cancel?.addEventListener('abort', onCancel);

@@ -31,6 +31,8 @@ export type FaultKind =
 	| 'otherRun'
 	| 'otherShape'
 	| 'stray429'
+	/** It never ends, and something comes each moment, so that n8n's own time-out does not end it either. */
+	| 'drips'
 	/** n8n itself refuses to send it, as its protection against requests to internal addresses does. */
 	| 'blocked';
 

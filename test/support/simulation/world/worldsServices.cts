@@ -37,6 +37,7 @@ const MAY_BE_DONE: FaultKind[] = [
 	'html200',
 	'html502',
 	'otherShape',
+	'drips',
 ];
 
 const anyKind = fc.constantFrom<FaultKind>(

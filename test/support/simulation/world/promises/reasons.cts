@@ -109,7 +109,7 @@ const CLAIMS: Claim[] = [
 	[/redirects to another/, met('redirect')],
 	[/^No connection to the service/, met('refused', 'dns')],
 	[/connection to the service was lost/, met('reset')],
-	[/^The service did not answer in time/, met('timeout')],
+	[/^The service did not answer in time/, met('timeout', 'drips')],
 	[/certificate is not trusted/, met('certificate')],
 	[
 		/^The run was not found/,
