@@ -130,7 +130,9 @@ export class Pace {
 			this.pausedAt = now;
 			this.refusalsInARow++;
 		}
-		const pause = backoffMs(answer, this.refusalsInARow, dateMs, Math.random());
+		// One from before a pause may come after others were carried.
+		const attempts = Math.max(this.refusalsInARow, 1);
+		const pause = backoffMs(answer, attempts, dateMs, Math.random());
 		this.pausedUntil = Math.max(this.pausedUntil, now + pause);
 	}
 
