@@ -11,6 +11,8 @@ const NOT_IN_THE_TABLE: Record<string, string> = {
 	'The execution was canceled': 'n8n shows a stopped execution without the error of its node',
 	'The execution was canceled during a request to the service': 'the same',
 	'The node ended before this request was sent': 'the item that ended the node says why it ended',
+	"'Parameters' does not hold the fields": 'the editor cannot be made to store such values',
+	"'Parameters' is no list of name-value pairs": 'the same',
 	'n8n could not send the request': 'needs a secret store that is away',
 	"The service's list of agents does not end": 'takes a thousand pages: unit/readAgents.test.cts',
 	'At the time limit of … s the service did not tell':

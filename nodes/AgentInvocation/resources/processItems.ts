@@ -106,11 +106,8 @@ class NodeRun {
 	async run(): Promise<NodeOutput> {
 		const { context, operation, memory, parking } = this;
 		const concurrency = readConcurrency(context, operation);
-		const states = [...context.getInputData().keys()].map((index) => {
-			const state = this.stateOf(index);
-			const hasEnded = state.is === 'done' || state.is === 'failed';
-			return hasEnded || concurrency.ok ? state : this.named(index, failed(concurrency));
-		});
+		const states = [...context.getInputData().keys()].map((index) => this.stateOf(index));
+		if (!concurrency.ok) this.failOthers(states, concurrency);
 		const loop = new Loop(
 			{
 				clock,
@@ -135,11 +132,7 @@ class NodeRun {
 		return [await this.outputs(states)];
 	}
 
-	/**
-	 * Fails the items that have not ended.
-	 *
-	 * @throws NodeOperationError unless the node continues
-	 */
+	/** @throws NodeOperationError unless the node continues */
 	private cancel(states: ItemState[]): void {
 		const { context, memory } = this;
 		const failures = states.flatMap((state) => (state.is === 'failed' ? [state.failure] : []));
@@ -147,9 +140,13 @@ class NodeRun {
 		if (!continues(context)) throw error;
 		const description = 'Runs that were started go on at the service.';
 		const failure = { message: error.message, description, details: {} };
+		this.failOthers(states, { failure });
+	}
+
+	/** Fails the items that have not ended. */
+	private failOthers(states: ItemState[], why: { failure: Failure }): void {
 		for (const [index, { is }] of states.entries()) {
-			if (is === 'done' || is === 'failed') continue;
-			states[index] = this.named(index, failed({ failure }));
+			if (is !== 'done' && is !== 'failed') states[index] = this.named(index, failed(why));
 		}
 	}
 

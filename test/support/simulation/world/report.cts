@@ -30,7 +30,9 @@ export async function report(worlds: number, seed: number, say: (line: string) =
 	]);
 	const rows = (await all(planted, say)).map((said) => rowOf(said));
 	const broken = searched.flatMap((said) =>
-		said.split('\n').filter((line) => /^BROKEN/.test(line)),
+		[...said.matchAll(/^BROKEN (.*)\nseed (\d+)/gm)].map(
+			([, what, own]) => `${what} (seed ${own})`,
+		),
 	);
 	const noticed = rows.filter(([, after]) => /^\d+$/.test(after ?? ''));
 	const texts = [
