@@ -13,7 +13,7 @@ const EARLY_MS = 10_000;
 const ENDS_BEFORE_MS = 30_000;
 
 /** The longest pause that the node makes where the service does not say how long it should be, in ms. */
-const LONGEST_BACKOFF_MS = 75_000;
+export const LONGEST_BACKOFF_MS = 75_000;
 
 /** The requests that were sent for an item, its own run's polls among them. */
 export function requestsOf(facts: Facts, { tag, attempt }: SaidFailure): SeenRequest[] {
@@ -80,6 +80,8 @@ const CLAIMS: Claim[] = [
 			sent.some(({ fault, status }) => fault !== undefined || status !== 200) ||
 			wasAnsweredOnKey(facts, failure) ||
 			isOutOfTime(facts, failure) ||
+			// Time limits hold by the clock that n8n has.
+			!facts.isClockRight ||
 			facts.spec(failure.attempt).credentialAway !== undefined,
 	],
 	[/^The agent's run failed/, (facts, { tag }) => ended(facts, tag, 'failed')],

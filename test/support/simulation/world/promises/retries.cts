@@ -1,7 +1,7 @@
 import { turnOf } from '../history.cts';
 import type { Facts } from './facts.cts';
 import { askedMs } from './pace.cts';
-import { requestsOf } from './reasons.cts';
+import { LONGEST_BACKOFF_MS, requestsOf } from './reasons.cts';
 
 /** What is said without asking the service. */
 const UNASKED =
@@ -14,10 +14,11 @@ export function triesAgain(facts: Facts): string[] {
 		const { attempt, message, tag } = failure;
 		if (attempt.retryOf?.status !== 'error' || UNASKED.test(message)) return [];
 		// All that use the key are to be left alone still.
-		const isLeftAlone = facts.history.requests.some(
-			({ answeredAt, ...request }) =>
-				answeredAt + askedMs({ answeredAt, ...request }) >= failure.at && answeredAt < failure.at,
-		);
+		const isLeftAlone = facts.history.requests.some((request) => {
+			const { answeredAt, status } = request;
+			const pauseMs = Math.max(askedMs(request), status === 429 ? LONGEST_BACKOFF_MS : 0);
+			return answeredAt < failure.at && answeredAt + pauseMs >= failure.at;
+		});
 		// Nor is there time to ask where n8n is about to end the execution.
 		if (isLeftAlone || facts.spec(attempt).workflowTimeoutS > 0) return [];
 		const isAsked = requestsOf(facts, failure).some(({ execution }) => execution === attempt);
