@@ -221,7 +221,11 @@ describe('a wait that is resumed', () => {
 		parking: Partial<Parking> = {},
 	): Step {
 		const run = { ...knownRun(), startedOn: clock.date() - 200 * SECOND };
-		return resumeWait({ is: 'started', fingerprint: '', run, wait }, workOf(options, parking));
+		return resumeWait(
+			{ is: 'started', fingerprint: '', run, wait },
+			workOf(options, parking),
+			false,
+		);
 	}
 
 	test('goes on as it was', () => {
@@ -243,6 +247,14 @@ describe('a wait that is resumed', () => {
 	test('does not take a run that was never seen for one that was', () => {
 		const wait = waitIn(resume({ ...stored, dueOn: clock.date(), leftMs: 0 }));
 		expect(wait.lastSeen).toBeUndefined();
+	});
+
+	test('of a run that the node has started knows that there is one', () => {
+		const memory = { is: 'started' as const, fingerprint: '', run: knownRun() };
+		expect(waitIn(resumeWait(memory, workOf(), true)).lastSeen).toEqual({
+			run_id: RUN_ID,
+			status: 'pending',
+		});
 	});
 
 	test('of which no more than the run is known is due at once', () => {
@@ -269,7 +281,7 @@ describe('a wait that is resumed', () => {
 	test('has not waited for less than no time', () => {
 		const run = { ...knownRun(), startedOn: clock.date() + 200 * SECOND };
 		const memory = { is: 'started' as const, fingerprint: '', run };
-		expect(waitIn(resumeWait(memory, workOf())).startedAt).toBe(clock.now());
+		expect(waitIn(resumeWait(memory, workOf(), false)).startedAt).toBe(clock.now());
 	});
 
 	test('is not polled before n8n has come up', () => {

@@ -163,9 +163,9 @@ class NodeRun {
 	}
 
 	private resume(index: number, item: ItemMemory & { is: 'started' }) {
-		const { context, parking } = this;
+		const work = { context: this.context, itemIndex: index, parking: this.parking };
 		try {
-			return this.named(index, resumeWait(item, { context, itemIndex: index, parking }));
+			return this.named(index, resumeWait(item, work, this.operation.runs === 'starts'));
 		} catch (thrown) {
 			return this.named(index, failed({ failure: failureOfThrown(thrown) }));
 		}

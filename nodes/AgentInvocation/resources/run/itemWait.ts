@@ -51,10 +51,13 @@ export async function pollItem(
 /**
  * Goes on with an item's wait after a rest. A clock that was changed meanwhile makes it late by one delay at
  * most.
+ *
+ * @param isOwn whether the node has started the run, so that there is one
  */
 export function resumeWait(
 	{ run, wait }: ItemMemory & { is: 'started' },
 	{ context, itemIndex, parking }: Pick<ItemWork, 'context' | 'itemIndex' | 'parking'>,
+	isOwn: boolean,
 ): Step & { is: 'waiting' | 'failed' } {
 	const options = readWaitOptions(context, itemIndex);
 	if (!options.ok) return failed(options);
@@ -67,7 +70,15 @@ export function resumeWait(
 		isEarlier: false,
 		isLong: false,
 	};
-	const { dueOn, leftMs, status, ...stored } = { ...unseen, ...wait };
+	const {
+		dueOn,
+		leftMs,
+		status = isOwn ? 'pending' : undefined,
+		...stored
+	} = {
+		...unseen,
+		...wait,
+	};
 	const waitedMs = Math.max(date - run.startedOn, 0);
 	const left = Math.min(Math.max(dueOn - date, 0), leftMs);
 	return {

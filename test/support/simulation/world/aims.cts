@@ -138,6 +138,47 @@ export const failures: fc.Arbitrary<Part> = fc.record({
 	kills: noKills,
 });
 
+/** Attempts of Retry On Fail, while the way to the service is out of order for some time. */
+export const attempts: fc.Arbitrary<Part> = fc.record({
+	service: services({
+		limiter: never,
+		mostUnderWay: never,
+		odd: never,
+		faults: fc
+			.record({
+				fault: faultOf(
+					fc.constantFrom<FaultKind[]>('redirect', 'certificate', 'refused', 'dns', 'blocked'),
+					fc.constant('poll'),
+				),
+				fromMs: ms(200_000),
+				forMs: ms(200_000),
+			})
+			.map(({ fault, fromMs, forMs }) => [
+				{ ...fault, share: 1, fromMs, untilMs: fromMs + forMs, isDone: false, status: 302 },
+			]),
+	}),
+	executions: one(
+		executionWith({
+			...creates,
+			items: fc
+				.tuple(itemsOf(long, 1, 3), itemsOf(short, 1, 2))
+				.map(([some, others]) => [...some, ...others]),
+			options: optionsWith({
+				timeout: sometimes(2, fc.constantFrom(60, 300)),
+				onUnsuccessfulRun: never,
+				whereToWait: fc.constantFrom('stored', 'auto'),
+				pollInterval: never,
+			}),
+			maxTries: fc.integer({ min: 2, max: 5 }),
+			starter: fc.constant<Starter>('schedule'),
+			callers: fc.constant([]),
+			workflowTimeoutS: fc.constant(0),
+			retries: fc.array(retry, { maxLength: 1 }),
+		}),
+	),
+	kills: noKills,
+});
+
 const tight: fc.Arbitrary<LimiterSpec> = fc.record({
 	kind: fc.constantFrom('fixed', 'sliding', 'bucket'),
 	limit: fc.integer({ min: 1, max: 4 }),

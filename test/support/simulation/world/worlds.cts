@@ -5,6 +5,7 @@ import { executionWith } from './executions.cts';
 import {
 	afterLostCreates,
 	agentLists,
+	attempts,
 	calls,
 	crowds,
 	failures,
@@ -54,6 +55,7 @@ export const worlds: fc.Arbitrary<World> = fc
 			{ weight: 3, arbitrary: afterLostCreates },
 			{ weight: 3, arbitrary: stops },
 			{ weight: 2, arbitrary: failures },
+			{ weight: 2, arbitrary: attempts },
 			{ weight: 1, arbitrary: crowds },
 			{ weight: 1, arbitrary: leftAlone },
 			{ weight: 2, arbitrary: calls },
