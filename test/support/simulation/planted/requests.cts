@@ -143,10 +143,4 @@ export const ofRequests: PlantedDefect[] = [
 		'Math.min(2 * usualMs, leftMs)',
 		'Infinity',
 	),
-	plant(
-		'a retry gets a run anew that it has',
-		'resources/run/get.ts',
-		'waits.value ? goOnFrom(work) : undefined',
-		'waits.value && !goOnFrom ? goOnFrom(work) : undefined',
-	),
 ];
