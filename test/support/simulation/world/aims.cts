@@ -111,7 +111,7 @@ export const failures: fc.Arbitrary<Part> = fc.record({
 		executionWith({
 			...creates,
 			items: itemsOf(
-				short.chain((made) =>
+				itemThatTakes(ms(4_000)).chain((made) =>
 					fc
 						.record({
 							isVolatile: fc.boolean(),
@@ -128,10 +128,7 @@ export const failures: fc.Arbitrary<Part> = fc.record({
 				pollInterval: never,
 			}),
 			maxTries: mostly(0, 1, fc.integer({ min: 2, max: 5 })),
-			credentialAway: sometimes(
-				2,
-				fc.record({ fromMs: ms(10_000), forMs: fc.oneof(ms(20_000), ms(200_000)) }),
-			),
+			credentialAway: sometimes(2, fc.record({ fromMs: ms(6_000), forMs: ms(15_000) })),
 			retries: fc.array(retry, { minLength: 1, maxLength: 3 }),
 		}),
 	),

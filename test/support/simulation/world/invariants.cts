@@ -1,6 +1,6 @@
 import type { History } from './history.cts';
 import { Facts } from './promises/facts.cts';
-import { endedInTime, waitsEnd } from './promises/limits.cts';
+import { endedInTime, lastPollsAreRepeated, waitsEnd } from './promises/limits.cts';
 import { eachItemOnce, listsAreWhole, runDataIsWhole } from './promises/outputs.cts';
 import {
 	doesNotFlood,
@@ -22,6 +22,7 @@ export const invariants: Record<string, (facts: Facts) => string[]> = {
 	'No run is lost': neverLost,
 	'Every item is output once, in its order, with its own result': eachItemOnce,
 	'A run that has ended within its time limit is not reported as unfinished': endedInTime,
+	'The last poll is repeated where it gets no answer': lastPollsAreRepeated,
 	'Waiting ends': waitsEnd,
 	'An item fails only for a reason that is true': failsForAReason,
 	'What may have been started is said': tellsOfDoubt,

@@ -29,6 +29,27 @@ export function endedInTime(facts: Facts): string[] {
 	});
 }
 
+/** Where the last poll of a run gets no answer, it is repeated for a while before the item has failed. */
+export function lastPollsAreRepeated(facts: Facts): string[] {
+	const { limiter, mostUnderWay, odd, faults } = facts.history.world.service;
+	// Requests that are put off, or take long, are repeated less often.
+	const isPutOff = faults.some(
+		({ kind, retryAfter }) =>
+			retryAfter !== undefined || ['stray429', 'timeout', 'drips'].includes(kind),
+	);
+	if (limiter || mostUnderWay !== undefined || odd || isPutOff || !facts.isClockRight) return [];
+	return facts.failures.flatMap(({ attempt, tag, message, at }) => {
+		const spec = facts.spec(attempt);
+		const hasOneLimit = spec.maxTries === 0 && !attempt.retryOf && spec.workflowTimeoutS === 0;
+		const run = facts.runsByTag.get(tag)?.at(-1);
+		if (!run?.request || !hasOneLimit || !/^At the time limit of/.test(message)) return [];
+		const triedMs = at - facts.deadlineOf(run, attempt);
+		return triedMs < GRACE_MS
+			? [`execution ${attempt.id}, ${tag}: '${message}' after ${Math.round(triedMs)} ms`]
+			: [];
+	});
+}
+
 /** Waiting ends: within a bound after the limit the item has its end. */
 export function waitsEnd(facts: Facts): string[] {
 	const { history } = facts;
