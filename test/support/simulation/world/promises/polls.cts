@@ -60,7 +60,7 @@ export function pollsInMeasure(facts: Facts): string[] {
 					asked,
 					(before.answeredAt - (run?.createdAt ?? 0)) / 4,
 				) +
-				spec.resumesLateMs +
+				2 * spec.resumesLateMs +
 				SLACK_MS;
 			const most = gap > usual ? usual + heldUpMs(facts, before, poll) : usual;
 			if (gap > most) {
