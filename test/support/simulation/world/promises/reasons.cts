@@ -62,7 +62,11 @@ const CLAIMS: Claim[] = [
 	[
 		/^An earlier attempt may have started/,
 		(facts, failure, sent) =>
-			sent.some(isUnclear) || crashed(facts, failure) || hasStopped(facts, failure),
+			sent.some(isUnclear) ||
+			crashed(facts, failure) ||
+			hasStopped(facts, failure) ||
+			// Whether n8n may have resumed it is known by the clock that n8n has.
+			!facts.isClockRight,
 	],
 	[/\(a run may have been started\)/, (_facts, _failure, sent) => sent.some(isUnclear)],
 	[
@@ -193,6 +197,8 @@ export function temporaryFailuresPass(facts: Facts): string[] {
 		// A retry reads the credential before it goes on with the wait.
 		const isRetried = spec.maxTries > 0 || attempt.retryOf !== undefined;
 		if (isRetried && /credential cannot/.test(message)) return [];
+		// It begins the item anew where the run has failed.
+		if (isRetried && run.spec.end !== 'succeeded' && run.endsAt <= failure.at) return [];
 		return [
 			`execution ${attempt.id}, ${tag}: '${message}' at ${Math.round(failure.at)}, before its limit at ${Math.round(limitAt)}`,
 		];

@@ -1,0 +1,126 @@
+import fc from 'fast-check';
+
+import { creates, long, never, noKills, one, short, usualHost, type Part } from './aim.cts';
+import { mostly, ms, sometimes } from './arbitraries.cts';
+import { callers, executionWith, itemsOf, optionsWith, starters } from './executions.cts';
+import type { CallSpec, FaultKind, LimiterSpec } from './world.cts';
+import { faultOf, services } from './worldsServices.cts';
+
+const tight: fc.Arbitrary<LimiterSpec> = fc.record({
+	kind: fc.constantFrom('fixed', 'sliding', 'bucket'),
+	limit: fc.integer({ min: 1, max: 4 }),
+	windowMs: fc.constant(1_000),
+	retryAfter: fc.constant('seconds' as const),
+});
+
+const bystander = executionWith({
+	...creates,
+	key: fc.constant(0),
+	agentMode: fc.constantFrom('id', 'list'),
+	credentialAway: never,
+	newKeyAtMs: never,
+	items: itemsOf(short, 1, 2),
+	startsAtMs: fc.integer({ min: 2_000, max: 20_000 }),
+});
+
+/** One execution of many items, and others beside it that use the same key. */
+export const crowds: fc.Arbitrary<Part> = fc.record({
+	service: services({
+		limiter: mostly<LimiterSpec | undefined>(undefined, 1, tight),
+		unknownForMs: fc.constant(0),
+		faults: fc.constant([]),
+		mostUnderWay: never,
+		odd: never,
+	}),
+	executions: fc
+		.tuple(
+			executionWith({
+				operation: fc.constantFrom('create', 'get'),
+				...usualHost,
+				key: fc.constant(0),
+				startsAtMs: fc.constant(0),
+				items: itemsOf(short, 40, 150),
+				turns: fc.constant(1),
+				options: optionsWith({
+					maxConcurrency: never,
+					timeout: sometimes(1, fc.constantFrom(1, 5, 60)),
+					pollInterval: never,
+				}),
+			}),
+			fc.array(bystander, { minLength: 1, maxLength: 4 }),
+		)
+		.map(([large, others]) => [large, ...others]),
+	kills: noKills,
+});
+
+const longPause = fc.constantFrom(
+	'90',
+	'5000',
+	'99999999999999999999999',
+	'Fri, 31 Dec 9999 23:59:59 GMT',
+);
+
+/** The service asks for pauses of any length, and runs take long. */
+export const leftAlone: fc.Arbitrary<Part> = fc.record({
+	service: services({
+		limiter: never,
+		mostUnderWay: never,
+		odd: sometimes(1, fc.record({ share: fc.constantFrom(0.1, 0.3), retryAfter: longPause })),
+		faults: fc.array(
+			faultOf(fc.constantFrom<FaultKind[]>('stray429', 'serverError'), fc.constant('poll')).map(
+				(made) => ({ ...made, share: 0.3, untilMs: 50_000_000 }),
+			),
+			{ maxLength: 2 },
+		),
+	}),
+	executions: one(
+		executionWith({
+			...creates,
+			items: itemsOf(long, 1, 2),
+			options: optionsWith({ timeout: fc.constantFrom(0, 7_200, undefined), pollInterval: never }),
+		}),
+	),
+	kills: noKills,
+});
+
+/** Long runs in workflows that somebody may have called. */
+export const calls: fc.Arbitrary<Part> = fc.record({
+	service: services({ limiter: never, faults: fc.constant([]), mostUnderWay: never, odd: never }),
+	executions: one(
+		executionWith({
+			...creates,
+			items: itemsOf(long, 1, 2),
+			starter: starters,
+			callers: mostly<CallSpec[]>([], 1, callers),
+			options: optionsWith({ whereToWait: fc.constant('stored'), timeout: never }),
+			workflowTimeoutS: fc.constant(0),
+			resumesLateMs: mostly(0, 1, ms(100_000)),
+		}),
+	),
+	kills: noKills,
+});
+
+/** Lists of agents that are long, odd, or change while they are read. */
+export const agentLists: fc.Arbitrary<Part> = fc.record({
+	service: services({
+		pageSize: fc.constantFrom(100, 2, 3),
+		others: fc.record({
+			count: fc.oneof(fc.integer({ min: 2, max: 8 }), fc.integer({ min: 90, max: 210 })),
+			areOdd: fc.boolean(),
+			changesAfter: fc.array(fc.integer({ min: 1, max: 6 }), { maxLength: 2 }),
+			change: fc.constantFrom('gone', 'new'),
+		}),
+		faults: fc.constant([]),
+		limiter: never,
+	}),
+	executions: one(
+		executionWith({
+			operation: fc.constantFrom('list', 'create', 'list'),
+			agentMode: fc.constant('name'),
+			items: itemsOf(short, 1, 3),
+			credentialAway: never,
+			newKeyAtMs: never,
+		}),
+	),
+	kills: noKills,
+});
