@@ -25,20 +25,24 @@ const { values } = parseArgs({
 		seed: { type: 'string', default: '1' },
 		keys: { type: 'string', default: '1' },
 		queue: { type: 'boolean', default: false },
+		'per-minute': { type: 'string', default: '0' },
 	},
 });
 const minutes = Number(values.minutes);
 const seed = Number(values.seed);
 const { queue } = values;
+/** Requests a minute that the service carries for a key; 0 for a limit per second. */
+const perMinute = Number(values['per-minute']);
 /** Each with a credential, which has the key for its ID. */
 const keys = Array.from({ length: Number(values.keys) }, (_, index) => `key${index + 1}`);
 
 /** How often an execution is begun and a fault is laid, in ms. */
-const EXECUTION_EVERY_MS = 2_000;
-const FAULT_EVERY_MS = 2_000;
+const EXECUTION_EVERY_MS = perMinute > 0 ? 6_000 : 2_000;
+const FAULT_EVERY_MS = EXECUTION_EVERY_MS;
 const SAMPLE_EVERY_MS = 5_000;
-/** Requests a second that the service carries for a key: some two and a half times what is needed, faults and all. */
-const RATE_LIMIT = 20;
+/** What the service carries for a key; 20 a second is some two and a half times what is needed, faults and all. */
+const RATE_LIMIT =
+	perMinute > 0 ? { requests: perMinute, windowMs: 60_000 } : { requests: 20, windowMs: 1_000 };
 /** How much more memory n8n may have in the last third than in the one before. */
 const FLAT = 1.1;
 
@@ -91,9 +95,9 @@ type Ended = Begin & { end: StoredExecution; by: EndedBy };
 async function main(): Promise<boolean> {
 	const host = await TestHost.start('n8n-2', workflowsFor(keys), {
 		keys,
+		settings: { rateLimit: { ...RATE_LIMIT, retryAfter: 'seconds', body: 'envelope' } },
 		...(queue && { environment: queueMode }),
 	});
-	host.sandbox.settings.rateLimit.requests = RATE_LIMIT;
 	const workers: Worker[] = [];
 	const startWorker = async () => await host.n8n.startWorker(WORKER_CONCURRENCY);
 	try {
@@ -127,7 +131,8 @@ async function main(): Promise<boolean> {
 			.filter(({ more }) => more > 0);
 		const report = makeReport(host, { ends, samples, growth, grown, breaches });
 		if (minutes >= FULL_MINUTES) {
-			writeFileSync(path.join(__dirname, queue ? 'QUEUE.md' : 'REPORT.md'), report);
+			const name = queue ? 'QUEUE.md' : perMinute > 0 ? 'MINUTE.md' : 'REPORT.md';
+			writeFileSync(path.join(__dirname, name), report);
 		}
 		process.stdout.write(report);
 		return breaches.length === 0;
@@ -312,7 +317,7 @@ function makeReport(
 	return [
 		'# Soak',
 		'',
-		`\`${command}\` ${nodeAndMachine()}. n8n 2 ${queue ? `in queue mode, with ${WORKERS} workers, PostgreSQL and Redis,` : 'in one process, with SQLite,'} against the sandbox: an execution begun every ${EXECUTION_EVERY_MS / 1_000} s and a random fault laid every ${FAULT_EVERY_MS / 1_000} s, of which each meets one to three requests. ${keys.length === 1 ? 'All executions have one key, whose requests are' : `The executions have ${keys.length} keys by turns, and the requests of each key are`} limited to ${RATE_LIMIT} a second; ${atATime} executions were at work at a time, in the median. Every ${RESTART_EVERY_MS / 60_000} minutes, ${restarts} times in all, n8n is ended${queue ? ', and one of its workers with it' : ''}, with SIGTERM (after which it has 20 s) and SIGKILL by turns, and started again ${AWAY_MS / 1_000} s after it has gone.`,
+		`\`${command}\` ${nodeAndMachine()}. n8n 2 ${queue ? `in queue mode, with ${WORKERS} workers, PostgreSQL and Redis,` : 'in one process, with SQLite,'} against the sandbox: an execution begun every ${EXECUTION_EVERY_MS / 1_000} s and a random fault laid every ${FAULT_EVERY_MS / 1_000} s, of which each meets one to three requests. ${keys.length === 1 ? 'All executions have one key, whose requests are' : `The executions have ${keys.length} keys by turns, and the requests of each key are`} limited to ${RATE_LIMIT.requests} a ${perMinute > 0 ? 'minute' : 'second'}; ${atATime} executions were at work at a time, in the median. Every ${RESTART_EVERY_MS / 60_000} minutes, ${restarts} times in all, n8n is ended${queue ? ', and one of its workers with it' : ''}, with SIGTERM (after which it has 20 s) and SIGKILL by turns, and started again ${AWAY_MS / 1_000} s after it has gone.`,
 		'',
 		'A lost create is one whose answer did not come: the service may have started the run or not, the item fails and says so, and no run is started in its place. It ends an execution that does not continue on errors.',
 		'',
