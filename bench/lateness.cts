@@ -1,5 +1,5 @@
-import { Durations } from '../nodes/AgentInvocation/runs/durations.ts';
-import { delayBeforeNextPoll } from '../nodes/AgentInvocation/runs/schedule.ts';
+import { Durations } from '../nodes/AgentInvocation/waiting/durations.ts';
+import { delayBeforeNextPoll } from '../nodes/AgentInvocation/waiting/schedule.ts';
 import { distributions, LATENCY_MS } from './policies.cts';
 import { randomFrom } from './virtualTime.cts';
 

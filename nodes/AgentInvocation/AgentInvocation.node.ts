@@ -8,15 +8,15 @@ import {
 	type NodeOutput,
 } from 'n8n-workflow';
 
-import { searchAgents } from './listSearch/searchAgents';
-import { describeParameters } from './resourceMapping/describeParameters';
-import { getAgentParameters } from './resourceMapping/getAgentParameters';
-import { readAction, rest } from './parking/pause';
-import { agentDescription, agentOperations } from './resources/agent';
-import type { Operation } from './resources/operation';
-import { processItems } from './resources/processItems';
-import { runDescription, runOperations } from './resources/run';
-import { waitingTooltip } from './waitingTooltip';
+import { searchAgents } from './editor/searchAgents';
+import { describeParameters } from './editor/describeParameters';
+import { getAgentParameters } from './editor/getAgentParameters';
+import { readAction, rest } from './engine/suspend';
+import { agentDescription, agentOperations } from './operations/agent';
+import type { Operation } from './items/operation';
+import { processItems } from './items/processItems';
+import { runDescription, runOperations } from './operations/run';
+import { waitingTooltip } from './editor/waitingTooltip';
 
 const resources: Record<string, Record<string, Operation>> = {
 	agent: agentOperations,

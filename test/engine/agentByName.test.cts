@@ -1,6 +1,6 @@
 import type { INodeParameters } from 'n8n-workflow';
 
-import { getAgentParameters } from '../../nodes/AgentInvocation/resourceMapping/getAgentParameters.ts';
+import { getAgentParameters } from '../../nodes/AgentInvocation/editor/getAgentParameters.ts';
 import { backoffRange } from '../../nodes/AgentInvocation/service/retryPolicy.ts';
 import type { Sandbox } from '../../sandbox/server.cts';
 import { loadOptionsContext } from './engine.cts';

@@ -1,9 +1,9 @@
 import type { INode } from 'n8n-workflow';
 
 import { AgentInvocation } from '../../nodes/AgentInvocation/AgentInvocation.node.ts';
-import { searchAgents } from '../../nodes/AgentInvocation/listSearch/searchAgents.ts';
-import { describeParameters } from '../../nodes/AgentInvocation/resourceMapping/describeParameters.ts';
-import { getAgentParameters } from '../../nodes/AgentInvocation/resourceMapping/getAgentParameters.ts';
+import { searchAgents } from '../../nodes/AgentInvocation/editor/searchAgents.ts';
+import { describeParameters } from '../../nodes/AgentInvocation/editor/describeParameters.ts';
+import { getAgentParameters } from '../../nodes/AgentInvocation/editor/getAgentParameters.ts';
 import { loadOptionsContext } from './engine.cts';
 import { createRun, jsonOf, listAgents, run, useSandbox } from './sandboxed.cts';
 

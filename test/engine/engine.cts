@@ -24,7 +24,7 @@ import { createEmptyRunExecutionData, NodeConnectionTypes, Workflow } from 'n8n-
 
 import { AgentInvocationApi } from '../../credentials/AgentInvocationApi.credentials.ts';
 import { AgentInvocation } from '../../nodes/AgentInvocation/AgentInvocation.node.ts';
-import type { StoredMemory } from '../../nodes/AgentInvocation/runs/itemMemory.ts';
+import type { StoredMemory } from '../../nodes/AgentInvocation/itemMemory.ts';
 
 const NODE = 'n8n-nodes-agent-invocation.agentInvocation';
 const NAME = 'Agent Invocation';

@@ -5,8 +5,8 @@ import {
 	type ResourceMapperField,
 } from 'n8n-workflow';
 
-import { searchAgents } from '../../nodes/AgentInvocation/listSearch/searchAgents.ts';
-import { getAgentParameters } from '../../nodes/AgentInvocation/resourceMapping/getAgentParameters.ts';
+import { searchAgents } from '../../nodes/AgentInvocation/editor/searchAgents.ts';
+import { getAgentParameters } from '../../nodes/AgentInvocation/editor/getAgentParameters.ts';
 import { hostileAgents, hostileTexts, FIRST_HOSTILE_ID } from '../support/hostileAgents.cts';
 import { loadOptionsContext } from './engine.cts';
 import { createRun, creates, getRun, jsonOf, onError, run, useSandbox } from './sandboxed.cts';

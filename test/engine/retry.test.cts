@@ -1,5 +1,5 @@
 import { backoffRange } from '../../nodes/AgentInvocation/service/retryPolicy.ts';
-import * as waiting from '../../nodes/AgentInvocation/runs/waitForRun.ts';
+import * as waiting from '../../nodes/AgentInvocation/waiting/poll.ts';
 import { createRun, creates, jsonOf, run, useSandbox } from './sandboxed.cts';
 
 const sandbox = useSandbox();

@@ -1,7 +1,7 @@
 import type { ILoadOptionsFunctions, INodeParameters } from 'n8n-workflow';
 
-import { searchAgents } from '../../nodes/AgentInvocation/listSearch/searchAgents.ts';
-import { getAgentParameters } from '../../nodes/AgentInvocation/resourceMapping/getAgentParameters.ts';
+import { searchAgents } from '../../nodes/AgentInvocation/editor/searchAgents.ts';
+import { getAgentParameters } from '../../nodes/AgentInvocation/editor/getAgentParameters.ts';
 import { makeAgents } from '../../sandbox/agents.cts';
 import type { Sandbox } from '../../sandbox/server.cts';
 import { execute, loadOptionsContext } from '../engine/engine.cts';

@@ -17,7 +17,7 @@ const CHANGED = [
 	'resources/*.ts',
 	'resources/run/*.ts',
 ];
-const SHOWN = ['resources/agentField.ts', 'resources/run/*Fields.ts', 'resources/run/index.ts'];
+const SHOWN = ['operations/agentField.ts', 'resources/run/*Fields.ts', 'operations/run/index.ts'];
 
 /** Files that begin with what the editor shows. What follows from there on is changed. */
 const SHOWN_AT_FIRST = ['create', 'get'].map((name) => `resources/run/${name}.ts`);

@@ -11,12 +11,12 @@ export interface Survivor {
 
 export const survivors: Survivor[] = [
 	{
-		file: 'parking/awaited.ts',
+		file: 'engine/callers.ts',
 		original: '[]',
 		reason: 'A text in place of an entry has no data, as no entry has none.',
 	},
 	{
-		file: 'resources/run/startRun.ts',
+		file: 'operations/run/startRun.ts',
 		original: "answer.kind === 'ok'",
 		replacement: 'true',
 		reason: 'No other answer has a body.',
@@ -32,52 +32,52 @@ export const survivors: Survivor[] = [
 		reason: 'n8n always has these fields, which need no default.',
 	},
 	{
-		file: 'resources/run/parameters.ts',
+		file: 'operations/run/parameters.ts',
 		original: '[]',
 		reason: 'A text is no pair of name and value, and one without a value is not sent.',
 	},
 	{
-		file: 'resources/run/parameters.ts',
+		file: 'operations/run/parameters.ts',
 		original: 'json.filter(isGiven)',
 		reason: 'Nothing is left out: it tells the compiler what all are.',
 	},
 	{
-		file: 'resources/processItems.ts',
+		file: 'items/processItems.ts',
 		original: 'memory.rested',
 		replacement: 'true',
 		reason: 'Where there was no rest, there are no traces of one.',
 	},
 	{
-		file: 'resources/processItems.ts',
+		file: 'items/processItems.ts',
 		original: "state.is === 'waiting'",
 		replacement: 'true',
 		reason:
 			'The memory notes waits of started items alone, and until it ends a started item waits.',
 	},
 	{
-		file: 'resources/processItems.ts',
+		file: 'items/processItems.ts',
 		original: /^step\.is === 'stopped'$|^'stopped'$|^\{ is: 'notBegun' \}$|^'notBegun'$/,
 		reason: 'What resumes a wait is not stopped: nothing aborts its signal.',
 	},
 	{
-		file: 'resources/processItems.ts',
+		file: 'items/processItems.ts',
 		original:
 			/^state\.is === 'failed'$|has no result|This is a defect|^\{ throw new NodeOperationError/,
 		reason: 'Every item has a result once the loop has ended: it would be a defect.',
 	},
 	{
-		file: 'runs/runMemory.ts',
+		file: 'items/memory.ts',
 		original: "before?.is === 'started' || before?.is === 'inDoubt'",
 		replacement: 'true',
 		reason: 'No item ends twice.',
 	},
 	{
-		file: 'runs/durations.ts',
+		file: 'waiting/durations.ts',
 		original: "''",
 		reason: 'This is no date either.',
 	},
 	{
-		file: 'runs/schedule.ts',
+		file: 'waiting/schedule.ts',
 		original: 'end >= pollMs',
 		replacement: 'end > pollMs',
 		reason: 'An end that is the poll itself leaves the average where it is.',
@@ -158,7 +158,7 @@ export const survivors: Survivor[] = [
 		reason: 'No reason without the key is no reason.',
 	},
 	{
-		file: 'runs/loop.ts',
+		file: 'items/loop.ts',
 		original: 'false',
 		replacement: 'true',
 		reason: 'Before its first rest it looks once more at what there is to do.',

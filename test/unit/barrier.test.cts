@@ -1,6 +1,6 @@
-import { idle } from '../../nodes/AgentInvocation/parking/barrier.ts';
-import type { Wait } from '../../nodes/AgentInvocation/runs/itemState.ts';
-import { Waits } from '../../nodes/AgentInvocation/runs/waits.ts';
+import { idle } from '../../nodes/AgentInvocation/items/whenToPark.ts';
+import type { Wait } from '../../nodes/AgentInvocation/itemState.ts';
+import { Waits } from '../../nodes/AgentInvocation/items/waits.ts';
 
 const SECOND = 1_000;
 

@@ -1,4 +1,4 @@
-import { create as createOperation } from '../../nodes/AgentInvocation/resources/run/create.ts';
+import { create as createOperation } from '../../nodes/AgentInvocation/operations/run/create.ts';
 import { endedMeanwhile } from './endedMeanwhile.cts';
 import { SimulatedHost, type Simulation } from '../support/simulation/simulatedHost.cts';
 import {

@@ -1,7 +1,7 @@
 import { systemClock as clock } from '../../nodes/AgentInvocation/clock.ts';
-import type { ItemWork, Operation } from '../../nodes/AgentInvocation/resources/operation.ts';
-import type { Step } from '../../nodes/AgentInvocation/runs/itemState.ts';
-import { RunMemory } from '../../nodes/AgentInvocation/runs/runMemory.ts';
+import type { ItemWork, Operation } from '../../nodes/AgentInvocation/items/operation.ts';
+import type { Step } from '../../nodes/AgentInvocation/itemState.ts';
+import { RunMemory } from '../../nodes/AgentInvocation/items/memory.ts';
 import { RateLimiter } from '../../nodes/AgentInvocation/service/rateLimiter.ts';
 import { contextOf } from '../support/simulation/fakeContext.cts';
 import { settle } from '../support/virtualTime.cts';

@@ -6,7 +6,7 @@ const failure = { message: 'No', description: 'Do', details: { code: 'odd' } };
 async function errorItem(version: string, told: Told = {}) {
 	jest.resetModules();
 	jest.doMock('n8n-workflow/package.json', () => ({ version }));
-	const { toErrorItem } = await import('../../nodes/AgentInvocation/errors/errorItem.ts');
+	const { toErrorItem } = await import('../../nodes/AgentInvocation/engine/errorItem.ts');
 	const context = contextOf({ node: { onError: 'continueErrorOutput' }, ...told });
 	const item = await toErrorItem(context, failure, 3);
 	jest.dontMock('n8n-workflow/package.json');

@@ -1,11 +1,11 @@
-import { readAgentId, readRunId } from '../../nodes/AgentInvocation/resources/ids.ts';
+import { readAgentId, readRunId } from '../../nodes/AgentInvocation/operations/ids.ts';
 import {
 	findAgent,
 	nameKey,
 	pickNamed,
 	readAgent,
-} from '../../nodes/AgentInvocation/resources/findAgent.ts';
-import type { ItemWork } from '../../nodes/AgentInvocation/resources/operation.ts';
+} from '../../nodes/AgentInvocation/operations/findAgent.ts';
+import type { ItemWork } from '../../nodes/AgentInvocation/items/operation.ts';
 import { toAgent } from '../../nodes/AgentInvocation/service/types.ts';
 import type { Service } from '../../nodes/AgentInvocation/service/service.ts';
 import { contextOf } from '../support/simulation/fakeContext.cts';

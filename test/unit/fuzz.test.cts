@@ -5,17 +5,17 @@ import { readResponse, readThrown } from '../../nodes/AgentInvocation/service/an
 import { checkCredential } from '../../nodes/AgentInvocation/service/credential.ts';
 import { succeed, type Result } from '../../nodes/AgentInvocation/result.ts';
 import { failWith } from '../../nodes/AgentInvocation/service/explainAnswer.ts';
-import { readAgentId, readRunId } from '../../nodes/AgentInvocation/resources/ids.ts';
+import { readAgentId, readRunId } from '../../nodes/AgentInvocation/operations/ids.ts';
 import {
 	isAgentPage,
 	isCreatedRun,
 	isRun,
 	type ParameterBinding,
 } from '../../nodes/AgentInvocation/service/types.ts';
-import { toNodeError } from '../../nodes/AgentInvocation/errors/nodeError.ts';
-import { readBindings } from '../../nodes/AgentInvocation/resources/run/parameters.ts';
-import { resultOf } from '../../nodes/AgentInvocation/runs/runOutput.ts';
-import { readWaitOptions } from '../../nodes/AgentInvocation/runs/waitOptions.ts';
+import { toNodeError } from '../../nodes/AgentInvocation/engine/nodeError.ts';
+import { readBindings } from '../../nodes/AgentInvocation/operations/run/parameters.ts';
+import { resultOf } from '../../nodes/AgentInvocation/waiting/output.ts';
+import { readWaitOptions } from '../../nodes/AgentInvocation/waiting/options.ts';
 
 const EACH = 5_000;
 const subject = { agentId: 1, runId: 'run', startsRun: true, baseUrl: 'https://service/api/v1' };

@@ -1,4 +1,4 @@
-import { get as getOperation } from '../../nodes/AgentInvocation/resources/run/get.ts';
+import { get as getOperation } from '../../nodes/AgentInvocation/operations/run/get.ts';
 import { endedMeanwhile } from './endedMeanwhile.cts';
 import { SimulatedHost, type Simulation } from '../support/simulation/simulatedHost.cts';
 import { json, SimulatedService, type Behaviour } from '../support/simulation/simulatedService.cts';

@@ -5,11 +5,12 @@ import path from 'node:path';
 const LAYERS = [
 	['.'],
 	['service'],
-	['runs'],
-	['errors'],
-	['parking'],
-	['resources'],
-	['listSearch', 'resourceMapping'],
+	['item'],
+	['waiting'],
+	['engine'],
+	['items'],
+	['operations'],
+	['editor'],
 ];
 const root = path.join(__dirname, '../../nodes/AgentInvocation');
 const TOP = 'AgentInvocation.node.ts';
@@ -18,8 +19,9 @@ const files = readdirSync(root, { recursive: true, encoding: 'utf8' }).filter(
 	(file) => file.endsWith('.ts') && file !== TOP,
 );
 
-/** The folder below the root that a file is in. */
-const folderOf = (file: string) => (file.includes(path.sep) ? file.split(path.sep)[0]! : '.');
+/** The folder below the root that a file is in. The record of an item stands between two of them. */
+const folderOf = (file: string) =>
+	file.includes(path.sep) ? file.split(path.sep)[0]! : /^item/.test(file) ? 'item' : '.';
 const layerOf = (file: string) => LAYERS.findIndex((names) => names.includes(folderOf(file)));
 
 function importsOf(file: string): string[] {

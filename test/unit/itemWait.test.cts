@@ -1,15 +1,11 @@
 import { systemClock as clock } from '../../nodes/AgentInvocation/clock.ts';
-import type { Parking } from '../../nodes/AgentInvocation/parking/parking.ts';
-import type { ItemWork, Operation } from '../../nodes/AgentInvocation/resources/operation.ts';
-import {
-	pollItem,
-	resumeWait,
-	waitFor,
-} from '../../nodes/AgentInvocation/resources/run/itemWait.ts';
-import type { ItemMemory } from '../../nodes/AgentInvocation/runs/itemMemory.ts';
-import { failed, type Step, type Wait } from '../../nodes/AgentInvocation/runs/itemState.ts';
-import { RunMemory } from '../../nodes/AgentInvocation/runs/runMemory.ts';
-import { readWaitOptions } from '../../nodes/AgentInvocation/runs/waitOptions.ts';
+import type { Parking } from '../../nodes/AgentInvocation/engine/parking.ts';
+import type { ItemWork, Operation } from '../../nodes/AgentInvocation/items/operation.ts';
+import { pollItem, resumeWait, waitFor } from '../../nodes/AgentInvocation/items/itemWait.ts';
+import type { ItemMemory } from '../../nodes/AgentInvocation/itemMemory.ts';
+import { failed, type Step, type Wait } from '../../nodes/AgentInvocation/itemState.ts';
+import { RunMemory } from '../../nodes/AgentInvocation/items/memory.ts';
+import { readWaitOptions } from '../../nodes/AgentInvocation/waiting/options.ts';
 import type { Answer } from '../../nodes/AgentInvocation/service/answer.ts';
 import { RUN_ID, simulateRun } from '../support/simulation/simulatedRun.cts';
 import { contextOf } from '../support/simulation/fakeContext.cts';

@@ -3,10 +3,10 @@ import { getEventListeners } from 'node:events';
 import fc from 'fast-check';
 
 import { systemClock as clock } from '../../nodes/AgentInvocation/clock.ts';
-import { AUTOMATIC, fixedAt } from '../../nodes/AgentInvocation/runs/concurrency.ts';
-import type { ItemState, Step, Wait } from '../../nodes/AgentInvocation/runs/itemState.ts';
-import { idle } from '../../nodes/AgentInvocation/parking/barrier.ts';
-import { Loop, type Work } from '../../nodes/AgentInvocation/runs/loop.ts';
+import { AUTOMATIC, fixedAt } from '../../nodes/AgentInvocation/items/concurrency.ts';
+import type { ItemState, Step, Wait } from '../../nodes/AgentInvocation/itemState.ts';
+import { idle } from '../../nodes/AgentInvocation/items/whenToPark.ts';
+import { Loop, type Work } from '../../nodes/AgentInvocation/items/loop.ts';
 import { settle } from '../support/virtualTime.cts';
 
 beforeEach(() => jest.useFakeTimers());

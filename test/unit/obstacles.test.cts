@@ -1,4 +1,4 @@
-import { engineObstacle, pauseObstacle } from '../../nodes/AgentInvocation/parking/obstacles.ts';
+import { engineObstacle, pauseObstacle } from '../../nodes/AgentInvocation/engine/obstacles.ts';
 import { contextOf, type Told } from '../support/simulation/fakeContext.cts';
 
 const HOUR = 3_600_000;
@@ -42,7 +42,7 @@ describe('the engine cannot be asked', () => {
 	])('of n8n %s: %s', async (version, isTried) => {
 		jest.resetModules();
 		jest.doMock('n8n-workflow/package.json', () => ({ version }));
-		const anew = await import('../../nodes/AgentInvocation/parking/obstacles.ts');
+		const anew = await import('../../nodes/AgentInvocation/engine/obstacles.ts');
 		const obstacle = await anew.engineObstacle(contextOf({}), true);
 		jest.dontMock('n8n-workflow/package.json');
 		expect(obstacle ?? 'none').toMatch(isTried ? /^none$/ : /not tried/);

@@ -1,6 +1,6 @@
 import type { Clock } from '../../nodes/AgentInvocation/clock.ts';
-import { hostStart, openParking } from '../../nodes/AgentInvocation/parking/parking.ts';
-import { RunMemory } from '../../nodes/AgentInvocation/runs/runMemory.ts';
+import { hostStart, openParking } from '../../nodes/AgentInvocation/engine/parking.ts';
+import { RunMemory } from '../../nodes/AgentInvocation/items/memory.ts';
 import { contextOf, type Told } from '../support/simulation/fakeContext.cts';
 
 const SECOND = 1_000;

@@ -1,4 +1,4 @@
-import { readBindings } from '../../nodes/AgentInvocation/resources/run/parameters.ts';
+import { readBindings } from '../../nodes/AgentInvocation/operations/run/parameters.ts';
 import { contextOf, type Told } from '../support/simulation/fakeContext.cts';
 
 // What an item's parameters become: bindings of text, or what is wrong and what to do.

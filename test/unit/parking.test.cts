@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 
 import { systemClock } from '../../nodes/AgentInvocation/clock.ts';
-import { hostStart } from '../../nodes/AgentInvocation/parking/parking.ts';
+import { hostStart } from '../../nodes/AgentInvocation/engine/parking.ts';
 import { SimulatedHost, type Simulation } from '../support/simulation/simulatedHost.cts';
 import {
 	json,

@@ -6,7 +6,7 @@ import {
 	requestRest,
 	rest,
 	sourceOf,
-} from '../../nodes/AgentInvocation/parking/pause.ts';
+} from '../../nodes/AgentInvocation/engine/suspend.ts';
 import { contextOf, type Told } from '../support/simulation/fakeContext.cts';
 
 const UNTIL = Date.UTC(2026, 0, 1);

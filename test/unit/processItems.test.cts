@@ -1,10 +1,10 @@
 import type { IDataObject, IExecuteFunctions, NodeExecutionHint } from 'n8n-workflow';
 
-import type { ItemWork, Operation } from '../../nodes/AgentInvocation/resources/operation.ts';
-import { processItems } from '../../nodes/AgentInvocation/resources/processItems.ts';
+import type { ItemWork, Operation } from '../../nodes/AgentInvocation/items/operation.ts';
+import { processItems } from '../../nodes/AgentInvocation/items/processItems.ts';
 import { succeed } from '../../nodes/AgentInvocation/result.ts';
-import { fixedAt } from '../../nodes/AgentInvocation/runs/concurrency.ts';
-import { done, failed, type Step } from '../../nodes/AgentInvocation/runs/itemState.ts';
+import { fixedAt } from '../../nodes/AgentInvocation/items/concurrency.ts';
+import { done, failed, type Step } from '../../nodes/AgentInvocation/itemState.ts';
 import { contextOf, type Told } from '../support/simulation/fakeContext.cts';
 import { settle } from '../support/virtualTime.cts';
 

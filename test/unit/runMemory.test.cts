@@ -1,8 +1,8 @@
 import type { IDataObject } from 'n8n-workflow';
 
-import type { ItemMemory } from '../../nodes/AgentInvocation/runs/itemMemory.ts';
-import type { Wait } from '../../nodes/AgentInvocation/runs/itemState.ts';
-import { RunMemory } from '../../nodes/AgentInvocation/runs/runMemory.ts';
+import type { ItemMemory } from '../../nodes/AgentInvocation/itemMemory.ts';
+import type { Wait } from '../../nodes/AgentInvocation/itemState.ts';
+import { RunMemory } from '../../nodes/AgentInvocation/items/memory.ts';
 import { contextOf, type Told } from '../support/simulation/fakeContext.cts';
 
 const BASE_URL = 'https://agents.example.com';

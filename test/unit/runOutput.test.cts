@@ -1,6 +1,6 @@
-import type { Wait } from '../../nodes/AgentInvocation/runs/itemState.ts';
-import { resultOf, noAnswer, timeIsUp } from '../../nodes/AgentInvocation/runs/runOutput.ts';
-import type { WaitOptions } from '../../nodes/AgentInvocation/runs/waitOptions.ts';
+import type { Wait } from '../../nodes/AgentInvocation/itemState.ts';
+import { resultOf, noAnswer, timeIsUp } from '../../nodes/AgentInvocation/waiting/output.ts';
+import type { WaitOptions } from '../../nodes/AgentInvocation/waiting/options.ts';
 import type { Run } from '../../nodes/AgentInvocation/service/types.ts';
 
 const subject = { agentId: 7, runId: 'x' };

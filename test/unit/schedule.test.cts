@@ -2,11 +2,11 @@ import fc from 'fast-check';
 
 import { seeRun, thisSchedule } from '../../bench/lateness.cts';
 import { randomFrom } from '../../bench/virtualTime.cts';
-import { Durations, durationsOf } from '../../nodes/AgentInvocation/runs/durations.ts';
+import { Durations, durationsOf } from '../../nodes/AgentInvocation/waiting/durations.ts';
 import {
 	delayAfterTrouble,
 	delayBeforeNextPoll,
-} from '../../nodes/AgentInvocation/runs/schedule.ts';
+} from '../../nodes/AgentInvocation/waiting/schedule.ts';
 
 // All by arithmetic: no time passes here.
 

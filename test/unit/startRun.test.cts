@@ -1,10 +1,10 @@
-import { startRun } from '../../nodes/AgentInvocation/resources/run/startRun.ts';
+import { startRun } from '../../nodes/AgentInvocation/operations/run/startRun.ts';
 import { systemClock as clock } from '../../nodes/AgentInvocation/clock.ts';
-import { RunMemory } from '../../nodes/AgentInvocation/runs/runMemory.ts';
+import { RunMemory } from '../../nodes/AgentInvocation/items/memory.ts';
 import type { Answer } from '../../nodes/AgentInvocation/service/answer.ts';
 import { RateLimiter } from '../../nodes/AgentInvocation/service/rateLimiter.ts';
-import type { GivenAgent } from '../../nodes/AgentInvocation/resources/findAgent.ts';
-import type { ItemWork } from '../../nodes/AgentInvocation/resources/operation.ts';
+import type { GivenAgent } from '../../nodes/AgentInvocation/operations/findAgent.ts';
+import type { ItemWork } from '../../nodes/AgentInvocation/items/operation.ts';
 import { contextOf, type Told } from '../support/simulation/fakeContext.cts';
 import { settle } from '../support/virtualTime.cts';
 

@@ -1,8 +1,8 @@
 import type { Answer } from '../../nodes/AgentInvocation/service/answer.ts';
 import { systemClock as clock } from '../../nodes/AgentInvocation/clock.ts';
-import type { Step, Wait } from '../../nodes/AgentInvocation/runs/itemState.ts';
-import { beginWait, pollRun } from '../../nodes/AgentInvocation/runs/waitForRun.ts';
-import type { WaitOptions } from '../../nodes/AgentInvocation/runs/waitOptions.ts';
+import type { Step, Wait } from '../../nodes/AgentInvocation/itemState.ts';
+import { beginWait, pollRun } from '../../nodes/AgentInvocation/waiting/poll.ts';
+import type { WaitOptions } from '../../nodes/AgentInvocation/waiting/options.ts';
 import { getRun } from '../../nodes/AgentInvocation/service/endpoints.ts';
 import { RateLimiter } from '../../nodes/AgentInvocation/service/rateLimiter.ts';
 import type { Service } from '../../nodes/AgentInvocation/service/service.ts';

@@ -1,4 +1,4 @@
-import { readWaitOptions, type WaitOptions } from '../../nodes/AgentInvocation/runs/waitOptions.ts';
+import { readWaitOptions, type WaitOptions } from '../../nodes/AgentInvocation/waiting/options.ts';
 import { contextOf } from '../support/simulation/fakeContext.cts';
 
 const read = (options?: object) => readWaitOptions(contextOf({ parameters: { options } }), 0);

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 
-import type { Wait } from '../../nodes/AgentInvocation/runs/itemState.ts';
-import { Waits } from '../../nodes/AgentInvocation/runs/waits.ts';
+import type { Wait } from '../../nodes/AgentInvocation/itemState.ts';
+import { Waits } from '../../nodes/AgentInvocation/items/waits.ts';
 
 const anyWait = fc.record({
 	dueAt: fc.nat(50),

@@ -1,9 +1,9 @@
 import { systemClock as clock } from '../../../nodes/AgentInvocation/clock.ts';
-import { fixedAt } from '../../../nodes/AgentInvocation/runs/concurrency.ts';
-import type { Step, Wait } from '../../../nodes/AgentInvocation/runs/itemState.ts';
-import { Loop } from '../../../nodes/AgentInvocation/runs/loop.ts';
-import { beginWait, pollRun } from '../../../nodes/AgentInvocation/runs/waitForRun.ts';
-import type { WaitOptions } from '../../../nodes/AgentInvocation/runs/waitOptions.ts';
+import { fixedAt } from '../../../nodes/AgentInvocation/items/concurrency.ts';
+import type { Step, Wait } from '../../../nodes/AgentInvocation/itemState.ts';
+import { Loop } from '../../../nodes/AgentInvocation/items/loop.ts';
+import { beginWait, pollRun } from '../../../nodes/AgentInvocation/waiting/poll.ts';
+import type { WaitOptions } from '../../../nodes/AgentInvocation/waiting/options.ts';
 import type { Answer } from '../../../nodes/AgentInvocation/service/answer.ts';
 import { RateLimiter } from '../../../nodes/AgentInvocation/service/rateLimiter.ts';
 import type { Service } from '../../../nodes/AgentInvocation/service/service.ts';

@@ -1,0 +1,34 @@
+import type { ILoadOptionsFunctions, ResourceMapperFields } from 'n8n-workflow';
+
+import { escapeHtml } from '../engine/nodeError';
+import type { Agent, AgentParameter } from '../service/types';
+import { findChosenAgent } from './getAgentParameters';
+
+const NO_PARAMETERS = 'This agent has no parameters. Nothing needs to be filled in.';
+const AGENT_NOT_KNOWN =
+	"'Agent' is an expression that has no value yet, so its parameters are not known. Execute the previous nodes to see them here. 'Using Name-Value Pairs' and 'Using JSON' work without.";
+
+/**
+ * What there is to know of the chosen agent's parameters, as the notice of a resource mapper that has no
+ * fields: the one text of a node that the editor asks for and shows whole, as HTML (docs/n8n.md, The
+ * editor). It always says something, since the editor would go on to show what it was given before.
+ */
+export async function describeParameters(
+	this: ILoadOptionsFunctions,
+): Promise<ResourceMapperFields> {
+	const agent = await findChosenAgent(this, 'descriptions');
+	if (agent.ok) return { fields: [], emptyFieldsNotice: describeAgent(agent.value) };
+	const { message, description } = agent.failure;
+	return { fields: [], emptyFieldsNotice: escapeHtml(`${message}. ${description}`) };
+}
+
+function describeAgent(agent: Agent | undefined): string {
+	if (!agent) return AGENT_NOT_KNOWN;
+	const { parameters } = agent;
+	return parameters.length > 0 ? parameters.map(describe).join('<br>') : NO_PARAMETERS;
+}
+
+function describe({ name, required, description }: AgentParameter): string {
+	const title = `<b>${escapeHtml(name)}</b>${required ? ' (required)' : ''}`;
+	return description ? `${title}: ${escapeHtml(description)}` : title;
+}

@@ -1,0 +1,65 @@
+import type {
+	ILoadOptionsFunctions,
+	INodeListSearchItems,
+	INodeListSearchResult,
+} from 'n8n-workflow';
+
+import { toEditorError } from '../engine/nodeError';
+import { LARGEST_PAGE, readKeptAgents } from '../service/agents';
+import { openService } from '../service/service';
+import type { Agent } from '../service/types';
+import { toLabel } from '../storedText';
+import { textKey } from '../textKey';
+
+/**
+ * The agents for the editor's list: a page at a time, or all that match once the user searches, since
+ * the service has no search of its own.
+ *
+ * @throws NodeApiError, which the editor shows in the list
+ */
+export async function searchAgents(
+	this: ILoadOptionsFunctions,
+	filter?: string,
+	paginationToken?: string,
+): Promise<INodeListSearchResult> {
+	const service = await openService(this);
+	if (!service.ok) throw toEditorError(this, service.failure);
+
+	const offset = Number(paginationToken ?? 0);
+	const end = filter ? Infinity : offset + LARGEST_PAGE;
+	const question = { place: `list from ${offset}`, asks: filter ?? '' };
+	const agents = await readKeptAgents(service.value, question, end);
+	if (!agents.ok) throw toEditorError(this, agents.failure);
+
+	if (!filter && agents.value.length === 0) {
+		throw toEditorError(this, {
+			message: 'The organization has no published agents',
+			description:
+				'Publish one in the service and open this list again. If it has some, the API key in the credential belongs to another organization.',
+			details: {},
+		});
+	}
+	const shown = agents.value.slice(offset, end);
+	return {
+		results: shown.filter((agent) => !filter || matches(agent, filter)).flatMap(toListItem),
+		...(agents.value.length >= end && { paginationToken: String(end) }),
+	};
+}
+
+// Between a name and its description. The node's subtitle cuts there.
+const DESCRIPTION_MARK = ' — ';
+const LONGEST_DESCRIPTION = 40;
+
+// The editor shows the name of a list's item and nothing else of it.
+function toListItem({ id, name, description }: Agent): INodeListSearchItems[] {
+	if (id === undefined) return [];
+	const about = description.replace(/\s+/g, ' ').trim();
+	const shown =
+		about.length > LONGEST_DESCRIPTION ? `${about.slice(0, LONGEST_DESCRIPTION - 1)}…` : about;
+	const label = [name || `Agent ${id}`, shown].filter(Boolean).join(DESCRIPTION_MARK);
+	return [{ name: toLabel(label), value: id }];
+}
+
+function matches({ id, name, description }: Agent, filter: string): boolean {
+	return textKey(`${id ?? ''} ${name} ${description}`).includes(textKey(filter));
+}

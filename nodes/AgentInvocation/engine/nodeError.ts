@@ -1,0 +1,122 @@
+import {
+	NodeApiError,
+	NodeOperationError,
+	type IExecuteFunctions,
+	type ILoadOptionsFunctions,
+} from 'n8n-workflow';
+
+import { sentences, type Failure } from '../result';
+import type { StartedRun } from '../itemMemory';
+import { WORD_JOINER } from '../storedText';
+import { bound, few } from '../wording';
+
+type Context = IExecuteFunctions | ILoadOptionsFunctions;
+
+/**
+ * Makes n8n's error of a failure: a `NodeApiError` when the service answered, else a
+ * `NodeOperationError`.
+ *
+ * @param otherRuns runs that other items started and whose results this error keeps from the workflow
+ */
+export function toNodeError(
+	context: IExecuteFunctions,
+	failure: Failure,
+	itemIndex?: number,
+	otherRuns: StartedRun[] = [],
+): NodeApiError | NodeOperationError {
+	const { message, details, cause } = failure;
+	const error =
+		details.http_status === undefined
+			? new NodeOperationError(context.getNode(), cause ?? message, { message })
+			: apiError(context, failure);
+	if (itemIndex !== undefined) error.context.itemIndex = itemIndex;
+	if (Object.keys(details).length > 0) error.context.details = { ...details };
+	if (otherRuns.length > 0) error.context.runs = otherRuns.map((run) => ({ ...run }));
+	const description = escapeHtml(describe(failure, otherRuns));
+	return inWords(error, withoutTags(notCanceled(message)), description);
+}
+
+/**
+ * Makes n8n's error of a failure that the editor met. Always a `NodeApiError`: the editor gets the
+ * descriptions of no other errors. It shows them as plain text.
+ */
+export function toEditorError(context: ILoadOptionsFunctions, failure: Failure): NodeApiError {
+	return inWords(apiError(context, failure), failure.message, describe(failure));
+}
+
+/**
+ * The error of a node whose execution was cancelled. n8n shows an execution as canceled, not as failed,
+ * when the message of its error says so.
+ *
+ * @param runs that the node has started
+ * @param failures of items that have failed already
+ */
+export function cancelledError(
+	context: IExecuteFunctions,
+	runs: StartedRun[],
+	failures: Failure[],
+): Error {
+	const message = 'The execution was canceled';
+	if (runs.length === 0 && failures.length === 0) {
+		return new NodeOperationError(context.getNode(), message);
+	}
+	const said = few(failures.map((failure) => `'${failure.message}'`));
+	const description = sentences(
+		runs.length > 0 && 'Its runs go on at the service.',
+		failures.length > 0 && `Before, items had failed: ${said}.`,
+	);
+	const error = toNodeError(context, { message, description, details: {} }, undefined, runs);
+	return Object.assign(error, { message });
+}
+
+function apiError(context: Context, { message, details }: Failure): NodeApiError {
+	const httpCode = details.http_status?.toString();
+	return new NodeApiError(context.getNode(), {}, { message, httpCode });
+}
+
+// n8n's classes put a text of their own in place of a message that holds the name of a system error
+// anywhere, even inside a word, and drop a description that equals the message (docs/n8n.md, Errors).
+function inWords<E extends NodeApiError | NodeOperationError>(
+	error: E,
+	message: string,
+	description: string,
+): E {
+	error.message = bound(message);
+	error.description = bound(description);
+	return error;
+}
+
+/** n8n's editor renders a node's error and a notice as HTML, and parts of ours come from the service. */
+export function escapeHtml(text: string): string {
+	return text.replace(/&/g, '&amp;').replace(/</g, '&lt;').replace(/>/g, '&gt;');
+}
+
+/** What to do, and then what is to be looked up: other runs, codes and IDs. */
+function describe({ description, details }: Failure, otherRuns: StartedRun[] = []): string {
+	const runs = otherRuns.map(
+		({ itemIndex, agentId, runId }) => `item ${itemIndex}: run ${runId} of agent ${agentId}`,
+	);
+	const references = [
+		details.code && `code: ${details.code}`,
+		details.http_status !== undefined && `HTTP status: ${details.http_status}`,
+		details.request_id && `request ID: ${details.request_id}`,
+	].filter(Boolean);
+	return sentences(
+		description,
+		runs.length > 0 && `'Get a run' gives the results of these: ${few(runs)}.`,
+		references.length > 0 && `(${references.join(', ')})`,
+	);
+}
+
+/** A text of a service may hold the word by which n8n takes a failed execution for one that was stopped. */
+function notCanceled(message: string): string {
+	return message.replaceAll('canceled', 'cancelled');
+}
+
+/**
+ * The output panel shows a message as text, but n8n's notification as HTML, which it rids of scripts alone
+ * (docs/n8n.md, Errors). After what begins a tag stands a character that shows nothing.
+ */
+function withoutTags(message: string): string {
+	return message.replace(/<(?=[a-z/!?])/gi, `<${WORD_JOINER}`);
+}

@@ -1,0 +1,54 @@
+import type { IExecuteFunctions } from 'n8n-workflow';
+
+import { hostVersion, isTool, runsInAgent, workflowSettings } from './host';
+import { SHORTEST_STORED_DELAY_MS } from '../waiting/schedule';
+import { whoWaits } from './callers';
+
+/** The major versions of n8n in which the pause was tried. */
+const TRIED_VERSIONS = [1, 2];
+
+const TIMEOUT_IS_NEAR = "the workflow's own timeout is near";
+
+/**
+ * Why the engine cannot be asked for anything, neither a checkpoint nor a pause, as the end of a sentence.
+ * Sources: docs/n8n.md, The pause.
+ *
+ * @param passesResponses whether the host does to `execute`, as those do that can be asked
+ */
+export async function engineObstacle(
+	context: IExecuteFunctions,
+	passesResponses: boolean,
+): Promise<string | undefined> {
+	const { source } = context.getExecuteData();
+	const isAsTool = isTool(context) || runsInAgent(context);
+	const { executionOrder } = workflowSettings(context);
+	const hasPreviousNode = source?.main?.[0]?.previousNode !== undefined;
+	const isTried = TRIED_VERSIONS.includes((await hostVersion()).major);
+	const obstacles: Array<[stands: boolean, why: string]> = [
+		[isAsTool, 'the node is the tool of an AI Agent, which waits for its answer'],
+		[!passesResponses, 'this version of n8n is too old to store it'],
+		[!isTried, 'this package was not tried with this version of n8n'],
+		[
+			executionOrder !== 'v1',
+			'the workflow has the execution order v0 (legacy), which its settings can change',
+		],
+		[!hasPreviousNode, 'no node comes before this one'],
+		[!context.getExecutionId(), 'n8n does not store this execution'],
+	];
+	return obstacles.find(([stands]) => stands)?.[1];
+}
+
+/**
+ * Why the execution is not to be paused, though the engine could.
+ *
+ * @param hasPaused whether it has been already, so that nobody waits for it
+ * @param msLeft until the workflow's own timeout
+ */
+export async function pauseObstacle(
+	context: IExecuteFunctions,
+	hasPaused: boolean,
+	msLeft: number,
+): Promise<string | undefined> {
+	if (msLeft < 2 * SHORTEST_STORED_DELAY_MS) return TIMEOUT_IS_NEAR;
+	return hasPaused ? undefined : await whoWaits(context);
+}

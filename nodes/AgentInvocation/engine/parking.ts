@@ -1,0 +1,104 @@
+import type { EngineResponse, IExecuteFunctions } from 'n8n-workflow';
+
+import { systemClock, type Clock } from '../clock';
+import { workflowSettings } from './host';
+import type { RunMemory } from '../items/memory';
+import { SHORTEST_STORED_DELAY_MS } from '../waiting/schedule';
+import { engineObstacle, pauseObstacle } from './obstacles';
+
+/** How long before the workflow's own timeout a wait ends, in ms: a stored one has to be resumed first. */
+const BEFORE_WORKFLOW_TIMEOUT_MS = 30_000;
+
+/** Workflows that leave less time, in ms, are ended by n8n. */
+const SHORTEST_WORKFLOW_MS = 60_000;
+
+/** When n8n loaded the node, and when it first resumed an execution of it since, by the clock. */
+export const hostStart = { loadedAt: systemClock.now(), resumedAt: Infinity };
+
+/**
+ * How long n8n's recovery may take after the first resume of its start, in ms. It reads executions that run
+ * and writes 'crashed' over what they are a moment later, so for some seconds none that was resumed ends, and
+ * for a minute none is parked again.
+ */
+const RECOVERY_MS = { beforeEnds: 30_000, beforeParks: 60_000 };
+
+/** Whether, when and why not the execution of a node is parked. */
+export interface Parking {
+	/** Why n8n may not store the execution; undefined when it may. */
+	obstacle: string | undefined;
+	/** Whether a checkpoint may be made, which n8n stores where it saves progress. */
+	checkpoints: boolean;
+	/** When waits must end since the workflow's own timeout is near, in ms since the epoch. */
+	latestEndOn: number;
+	/** Before that time, by the clock, nothing is polled. */
+	pollsFrom: number;
+	/** Before that time, by the clock, nothing is parked. */
+	parksFrom: number;
+	/** What the output panel is to say. */
+	hints: Set<string>;
+}
+
+/**
+ * Finds out what this host allows.
+ *
+ * @param response what the host passed to `execute`
+ */
+export async function openParking(
+	context: IExecuteFunctions,
+	response: EngineResponse | undefined,
+	memory: RunMemory,
+	clock: Clock,
+): Promise<Parking> {
+	const { rested, stored } = memory;
+	// With Retry On Fail, the host does not pass one each time.
+	if (response !== undefined) stored.passesResponse = true;
+	const engine = await engineObstacle(context, stored.passesResponse === true);
+	const endsOn = endOfWorkflow(context, stored.beganOn);
+	const msLeft = endsOn - clock.date();
+	const hasPaused = rested?.until !== undefined;
+	const isResumed = hasPaused && memory.beginning === 'goingOn';
+	const holdsFrom = isResumed ? startOfRecovery(clock.now()) : -Infinity;
+	return {
+		obstacle: engine ?? (await pauseObstacle(context, hasPaused, msLeft)),
+		// What goes on is stored already.
+		checkpoints: engine === undefined && savesProgress(context) && !memory.goesOn,
+		latestEndOn: endsOn - stored.beganOn < SHORTEST_WORKFLOW_MS ? Infinity : endsOn,
+		pollsFrom: Math.min(holdsFrom + RECOVERY_MS.beforeEnds, clock.now() + msLeft),
+		parksFrom: holdsFrom + RECOVERY_MS.beforeParks,
+		hints: new Set(),
+	};
+}
+
+/**
+ * When n8n's recovery may have begun, by the clock; -Infinity when that is long ago. What is resumed sooner
+ * after n8n has loaded the node than any pause takes was stored before, so n8n has just started.
+ *
+ * @param now at which an execution is resumed
+ */
+function startOfRecovery(now: number): number {
+	hostStart.resumedAt = Math.min(hostStart.resumedAt, now);
+	const { loadedAt, resumedAt } = hostStart;
+	return resumedAt - loadedAt < SHORTEST_STORED_DELAY_MS ? resumedAt : -Infinity;
+}
+
+/**
+ * When a wait has to end because n8n ends the execution, in ms since the epoch: its timeout counts
+ * parked time. A retry has the beginning of the execution that it repeats.
+ *
+ * @param beganOn when the node began, where the host does not tell when the execution did
+ */
+function endOfWorkflow(context: IExecuteFunctions, beganOn: number): number {
+	const { executionTimeout = 0 } = workflowSettings(context);
+	if (executionTimeout <= 0) return Infinity;
+	const isRetry = context.getMode() === 'retry';
+	const establishedOn = isRetry ? undefined : context.getExecutionContext?.()?.establishedAt;
+	return (establishedOn ?? beganOn) + executionTimeout * 1_000 - BEFORE_WORKFLOW_TIMEOUT_MS;
+}
+
+/** Whether n8n may save the execution's progress. A person watches one that is started by hand. */
+function savesProgress(context: IExecuteFunctions): boolean {
+	const { saveExecutionProgress = 'DEFAULT' } = workflowSettings(context);
+	return saveExecutionProgress === 'DEFAULT'
+		? context.getMode() !== 'manual'
+		: saveExecutionProgress;
+}

@@ -1,0 +1,114 @@
+import type { Wait } from '../itemState';
+
+interface Entry {
+	/** The item's. */
+	index: number;
+	wait: Wait;
+	/** How many were added before it. */
+	order: number;
+}
+
+/** The waits of a node's items, the one that is due first at hand. To add or to take one costs O(log n). */
+export class Waits {
+	private readonly long = new Queue();
+
+	private readonly short = new Queue();
+
+	private added = 0;
+
+	private inMemory = 0;
+
+	get size(): number {
+		return this.long.size + this.short.size;
+	}
+
+	/** When the first one is due; Infinity when there is none. */
+	get dueAt(): number {
+		return Math.min(this.long.dueAt, this.short.dueAt);
+	}
+
+	/** The same of those that n8n need not be asked to store: their delay is short, or they have met trouble. */
+	get shortDueAt(): number {
+		return this.short.dueAt;
+	}
+
+	/** Whether one of them is to stay in memory. */
+	get stayInMemory(): boolean {
+		return this.inMemory > 0;
+	}
+
+	add(index: number, wait: Wait): void {
+		this.queueOf(wait).add({ index, wait, order: this.added++ });
+		if (wait.where === 'memory') this.inMemory++;
+	}
+
+	/** Takes the first one out if it is due by then. Of those that are due together, it was added first. */
+	take(dueBy: number): Entry | undefined {
+		const { long, short } = this;
+		const [longFirst, shortFirst] = [long.first, short.first];
+		const isLong = longFirst && !(shortFirst && comesBefore(shortFirst, longFirst));
+		const first = isLong ? longFirst : shortFirst;
+		if (!first || first.wait.dueAt > dueBy) return undefined;
+		if (first.wait.where === 'memory') this.inMemory--;
+		return this.queueOf(first.wait).take();
+	}
+
+	private queueOf({ isLong, troubles }: Wait): Queue {
+		return isLong && troubles === 0 ? this.long : this.short;
+	}
+}
+
+function comesBefore(one: Entry, other: Entry): boolean {
+	const between = one.wait.dueAt - other.wait.dueAt;
+	return between < 0 || (between === 0 && one.order < other.order);
+}
+
+/** A binary heap: no entry comes before the one at half its place. */
+class Queue {
+	/** From place 1. */
+	private readonly heap: Array<Entry | undefined> = [undefined];
+
+	get size(): number {
+		return this.heap.length - 1;
+	}
+
+	get first(): Entry | undefined {
+		return this.heap[1];
+	}
+
+	get dueAt(): number {
+		return this.first?.wait.dueAt ?? Infinity;
+	}
+
+	add(entry: Entry): void {
+		this.heap.push(entry);
+		this.rise(this.size, entry);
+	}
+
+	take(): Entry | undefined {
+		const { first } = this;
+		const last = this.heap.length > 1 ? this.heap.pop() : undefined;
+		if (last && last !== first) this.sink(1, last);
+		return first;
+	}
+
+	/** Puts an entry at a free place, or above it. */
+	private rise(place: number, entry: Entry): void {
+		const above = this.heap[place >> 1];
+		this.heap[place] = entry;
+		if (!above || !comesBefore(entry, above)) return;
+		this.heap[place] = above;
+		this.rise(place >> 1, entry);
+	}
+
+	/** Puts an entry at a free place, or below it. */
+	private sink(place: number, entry: Entry): void {
+		const [left, right] = [this.heap[2 * place], this.heap[2 * place + 1]];
+		const isRight = right !== undefined && left !== undefined && comesBefore(right, left);
+		const below = isRight ? right : left;
+		this.heap[place] = entry;
+		if (!below || !comesBefore(below, entry)) return;
+		this.heap[place] = below;
+		this.sink(2 * place + (isRight ? 1 : 0), entry);
+	}
+}

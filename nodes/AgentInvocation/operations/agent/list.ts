@@ -1,0 +1,89 @@
+import type { IDataObject, INodeProperties } from 'n8n-workflow';
+
+import { readBoolean, readNumber, readOptions, readText } from '../../readValue';
+import { succeed } from '../../result';
+import { fixedAt } from '../../items/concurrency';
+import { failed, type Step } from '../../itemState';
+import { readAgents } from '../../service/agents';
+import type { ItemWork, Operation } from '../../items/operation';
+
+const displayOptions = { show: { resource: ['agent'], operation: ['list'] } };
+
+export const listFields: INodeProperties[] = [
+	{
+		displayName: 'Return All',
+		name: 'returnAll',
+		type: 'boolean',
+		default: false,
+		description: 'Whether to return all results or only up to a given limit',
+		displayOptions,
+	},
+	{
+		displayName: 'Limit',
+		name: 'limit',
+		type: 'number',
+		typeOptions: { minValue: 1 },
+		default: 50,
+		description: 'Max number of results to return',
+		displayOptions: { show: { ...displayOptions.show, returnAll: [false] } },
+	},
+	{
+		displayName: 'Options',
+		name: 'options',
+		type: 'collection',
+		placeholder: 'Add option',
+		default: {},
+		options: [
+			{
+				displayName: 'Filter',
+				name: 'filter',
+				type: 'string',
+				default: '',
+				placeholder: 'e.g. report',
+				description:
+					"Output only the agents whose name or description contains this text, in upper or lower case. 'Limit' and 'Offset' then count those agents alone.",
+			},
+			{
+				displayName: 'Offset',
+				name: 'offset',
+				type: 'number',
+				typeOptions: { minValue: 0 },
+				default: 0,
+				description: 'Number of agents to skip',
+			},
+		],
+		displayOptions,
+	},
+];
+
+/** Lists the organization's agents, once for each input item: one output item an agent, as it came. */
+export const list: Operation = { concurrency: () => succeed(fixedAt(1)), begin };
+
+async function begin({ context, itemIndex, service, signal }: ItemWork): Promise<Step> {
+	const all = readBoolean(context.getNodeParameter('returnAll', itemIndex, false), 'Return All');
+	if (!all.ok) return failed(all);
+	const limit = all.value
+		? succeed(Infinity)
+		: readNumber(context.getNodeParameter('limit', itemIndex, 50), 'Limit', {
+				minValue: 1,
+				whole: true,
+			});
+	if (!limit.ok) return failed(limit);
+	const given = readOptions(context, itemIndex);
+	const offset = readNumber(given('offset', 0), 'Offset', { minValue: 0, whole: true });
+	if (!offset.ok) return failed(offset);
+	const filter = readText(given('filter', ''), 'Filter');
+	if (!filter.ok) return failed(filter);
+
+	const agents = await readAgents(
+		service,
+		{ limit: limit.value, offset: offset.value, filter: filter.value },
+		{ signal },
+	);
+	if (signal.aborted) return { is: 'stopped' };
+	if (!agents.ok) return failed(agents);
+	return {
+		is: 'done',
+		outputs: agents.value.map(({ asItCame }) => ({ ...asItCame }) as IDataObject),
+	};
+}

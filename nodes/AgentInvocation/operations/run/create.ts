@@ -1,0 +1,152 @@
+import type { IDataObject, IExecuteFunctions, INodeProperties } from 'n8n-workflow';
+
+import { readBoolean, readNumber, readOptions } from '../../readValue';
+import { succeed, type Result } from '../../result';
+import { AUTOMATIC, fixedAt, type Concurrency } from '../../items/concurrency';
+import { done, failed, type Step } from '../../itemState';
+import { readWaitOptions, type WaitOptions } from '../../waiting/options';
+import { dryRun } from '../../service/endpoints';
+import { read } from '../../service/read';
+import { READ_PATIENCE_MS } from '../../service/retryPolicy';
+import { isJsonObject, isRunId, type ParameterBinding } from '../../service/types';
+import { agentField } from '../agentField';
+import { findAgent, readAgent, type GivenAgent } from '../findAgent';
+import type { ItemWork, Operation } from '../../items/operation';
+import { waitFor } from '../../items/itemWait';
+import { notInTools, parameterFields } from './parameterFields';
+import { readBindings } from './parameters';
+import { goOnFrom, refuseRunId, startRun, type Started } from './startRun';
+import { readWaits, waitForCompletion, waitOptionFields, whileWaiting } from './waitOptionFields';
+
+/** How many items may have begun and not ended, where the user says. */
+const CONCURRENCY_RANGE = { minValue: 0, maxValue: 1_000 };
+
+const displayOptions = { show: { resource: ['run'], operation: ['create'] } };
+
+const createOptionFields: INodeProperties[] = [
+	...waitOptionFields.map((field) => ({ ...field, ...whileWaiting })),
+	{
+		displayName: 'Max Concurrency',
+		name: 'maxConcurrency',
+		type: 'number',
+		typeOptions: CONCURRENCY_RANGE,
+		default: 0,
+		description:
+			'How many input items are worked on at a time; an expression is evaluated for the first item. 0 is automatic: of many items, ten begin; once one run has succeeded, or all have gone on for 5 seconds, the others begin as fast as the service takes them.',
+	},
+	{
+		displayName: 'Retry Create on Server Error',
+		name: 'retryCreateOnServerError',
+		type: 'boolean',
+		default: false,
+		description:
+			'Whether to send a create up to four more times after the service answered with a status of 500 or more. Each may have started a run all the same, so there can then be several.',
+	},
+];
+
+export const createFields: INodeProperties[] = [
+	{
+		...agentField,
+		description: 'The published agent. Each input item starts a run of its own.',
+		displayOptions,
+	},
+	...parameterFields,
+	{
+		displayName: 'Dry Run',
+		name: 'dryRun',
+		type: 'boolean',
+		default: false,
+		description: 'Whether to get the compiled prompt and parameters without running the agent',
+		displayOptions: { ...displayOptions, ...notInTools },
+	},
+	{
+		...waitForCompletion,
+		displayOptions: { show: { ...displayOptions.show, dryRun: [false] }, ...notInTools },
+	},
+	{
+		...waitForCompletion,
+		// Without expressions it has no button by which a model would be asked for it.
+		noDataExpression: true,
+		displayOptions: { show: { ...displayOptions.show, '@tool': [true] } },
+	},
+	{
+		displayName: 'Options',
+		name: 'options',
+		type: 'collection',
+		placeholder: 'Add option',
+		default: {},
+		options: createOptionFields.sort((a, b) => a.displayName.localeCompare(b.displayName)),
+		displayOptions,
+	},
+];
+
+/** Starts a run for each input item and, unless told otherwise, waits for it. */
+export const create: Operation = { concurrency, runs: 'starts', begin };
+
+function concurrency(context: IExecuteFunctions): Result<Concurrency> {
+	const maxConcurrency = readOptions(context, 0)('maxConcurrency', 0);
+	const range = { ...CONCURRENCY_RANGE, whole: true };
+	const count = readNumber(maxConcurrency, 'Max Concurrency', range);
+	if (!count.ok) return count;
+	return succeed(count.value === 0 ? AUTOMATIC : fixedAt(count.value));
+}
+
+async function begin(work: ItemWork): Promise<Step> {
+	const { context, itemIndex } = work;
+	const options = readWaitOptions(context, itemIndex);
+	if (!options.ok) return failed(options);
+	const waits = readWaits(context, itemIndex, true);
+	if (!waits.ok) return failed(waits);
+	const started = goOnFrom(work) ?? (await start(work, options.value, waits.value));
+	if (started.is !== 'started') return started;
+	const { run, lastSeen } = started;
+	if (!isRunId(run.runId)) return refuseRunId(run);
+	if (!waits.value) {
+		const ids = { agent_id: run.agentId };
+		return done({ ...ids, ...lastSeen, ...ids } as IDataObject);
+	}
+	return waitFor(run, options.value, work, started);
+}
+
+/** Starts an item's run, or compiles its prompt in a dry run. */
+async function start(
+	work: ItemWork,
+	{ timeoutMs }: WaitOptions,
+	waits: boolean,
+): Promise<Started | Step> {
+	const { context, itemIndex } = work;
+	const agent = readAgent(context.getNodeParameter('agentId', itemIndex, ''));
+	if (!agent.ok) return failed(agent);
+	const bindings = readBindings(context, itemIndex);
+	if (!bindings.ok) return failed(bindings);
+	const dry = readBoolean(context.getNodeParameter('dryRun', itemIndex, false), 'Dry Run');
+	if (!dry.ok) return failed(dry);
+	if (dry.value) return await compileOnly(agent.value, bindings.value, work);
+	const retries = readBoolean(
+		readOptions(context, itemIndex)('retryCreateOnServerError', false),
+		'Retry Create on Server Error',
+	);
+	if (!retries.ok) return failed(retries);
+	const waitsMs = waits ? timeoutMs || Infinity : 0;
+	const patienceMs = Math.max(waitsMs, READ_PATIENCE_MS);
+	return await startRun(work, agent.value, bindings.value, retries.value, patienceMs);
+}
+
+/** Gives exactly what the service answered; what is no object goes under `result`. */
+async function compileOnly(
+	agent: GivenAgent,
+	bindings: ParameterBinding[],
+	work: ItemWork,
+): Promise<Step> {
+	const { service, signal } = work;
+	const found = await findAgent(agent, work);
+	if (signal.aborted) return { is: 'stopped' };
+	if (!found.ok) return failed(found);
+	const agentId = found.value;
+	const about = { agentId, bindings };
+	const compiled = await read(service, dryRun(agentId, bindings), about, { signal });
+	if (signal.aborted) return { is: 'stopped' };
+	if (!compiled.ok) return failed(compiled);
+	const { value } = compiled;
+	return done((isJsonObject(value) ? value : { result: value }) as IDataObject);
+}

@@ -1,0 +1,126 @@
+import type { IExecuteFunctions, INodeProperties } from 'n8n-workflow';
+
+import { readBoolean } from '../../readValue';
+import type { Result } from '../../result';
+import { DEFAULT_TIMEOUT_S, POLL_INTERVAL_FIELD_S, TIMEOUT_RANGE_S } from '../../waiting/options';
+
+export const waitForCompletion: INodeProperties = {
+	displayName: 'Wait for Completion',
+	name: 'waitForCompletion',
+	type: 'boolean',
+	default: true,
+	description:
+		'Whether to wait until the run has finished, up to the time limit (an hour unless changed), and output its result',
+};
+
+/** Whether an item's run is waited for. */
+export function readWaits(
+	context: IExecuteFunctions,
+	itemIndex: number,
+	byDefault: boolean,
+): Result<boolean> {
+	const { name, displayName } = waitForCompletion;
+	return readBoolean(context.getNodeParameter(name, itemIndex, byDefault), displayName);
+}
+
+export const whileWaiting = { displayOptions: { show: { '/waitForCompletion': [true] } } };
+
+/** The options of both run operations. Those of the wait itself appear while waiting is on. */
+export const waitOptionFields: INodeProperties[] = [
+	{
+		displayName: 'If Run Does Not Succeed',
+		name: 'onUnsuccessfulRun',
+		type: 'options',
+		options: [
+			{
+				name: 'Stop or Continue as Set Under On Error',
+				value: 'error',
+				description: 'A failed or cancelled run counts as a failed item',
+			},
+			{
+				name: 'Output the Run',
+				value: 'output',
+				description: 'A failed or cancelled run is output like any other; its status tells',
+			},
+		],
+		default: 'error',
+		description: 'What to do when a run failed or was cancelled at the service',
+	},
+	{
+		displayName: 'If Time Limit Is Reached',
+		name: 'onTimeout',
+		type: 'options',
+		options: [
+			{
+				name: 'Stop or Continue as Set Under On Error',
+				value: 'error',
+				description: 'A run that is still going counts as a failed item; its ID is in the message',
+			},
+			{
+				name: 'Output the Run',
+				value: 'output',
+				description: 'A run that is still going is output with its current status',
+			},
+		],
+		default: 'error',
+		description:
+			'What to do when a run is still going at the time limit. It goes on at the service.',
+		...whileWaiting,
+	},
+	{
+		displayName: 'Output Format',
+		name: 'outputFormat',
+		type: 'options',
+		options: [
+			{ name: 'JSON', value: 'json', description: "The agent's output is JSON: parse it" },
+			{ name: 'Text', value: 'text', description: "The agent's output as it is" },
+		],
+		default: 'text',
+		description: "How to give the agent's output",
+	},
+	{
+		displayName: 'Poll Interval (Seconds)',
+		name: 'pollInterval',
+		type: 'number',
+		typeOptions: POLL_INTERVAL_FIELD_S,
+		default: 0,
+		description:
+			'Time between two polls of a run, 1 at least. 0 is automatic: soon at first, then after a fifth of the time waited, or when runs of the agent are known to end.',
+		...whileWaiting,
+	},
+	{
+		displayName: 'Time Limit (Seconds)',
+		name: 'timeout',
+		type: 'number',
+		typeOptions: TIMEOUT_RANGE_S,
+		default: DEFAULT_TIMEOUT_S,
+		description: 'How long to wait for a run: 3600 is an hour, 0 is no limit',
+		...whileWaiting,
+	},
+	{
+		displayName: 'Where to Wait',
+		name: 'whereToWait',
+		type: 'options',
+		options: [
+			{
+				name: 'In Memory First, Then Stored',
+				value: 'auto',
+				description:
+					'A wait of some minutes is stored by n8n: it survives restarts and holds no worker',
+			},
+			{
+				name: 'In Memory Only',
+				value: 'memory',
+				description: 'A restart of n8n ends the wait; the runs go on at the service',
+			},
+			{
+				name: 'Stored From the Start',
+				value: 'stored',
+				description: 'Every restart is survived; a run is first polled after 65 seconds',
+			},
+		],
+		default: 'auto',
+		description: 'Where n8n keeps the execution while it waits',
+		...whileWaiting,
+	},
+];

@@ -1,0 +1,52 @@
+import { systemClock } from '../clock';
+import { shareByKey } from '../service/shared';
+import type { Run } from '../service/types';
+import { TIMEOUT_RANGE_S } from './options';
+
+const REMEMBERED = 50;
+
+/** As long as the longest time limit, in ms. A longer duration comes from a wrong or empty date. */
+const LONGEST_MS = TIMEOUT_RANGE_S.maxValue * 1_000;
+
+/** How long the finished runs of an agent took, as the executions of this process have seen it. */
+export class Durations {
+	/** When the next run may end, in ms after its creation: times of equal likelihood, ascending. */
+	endsMs: readonly number[] = [];
+
+	private known: number[] = [];
+
+	/** Takes a finished run's duration from the service's own times; a run without plausible ones is passed over. */
+	learn({ created_at: from, completed_at: to }: Run): void {
+		if (typeof from !== 'string' || typeof to !== 'string') return;
+		const ms = Date.parse(to) - Date.parse(from);
+		if (!(ms >= 0 && ms <= LONGEST_MS)) return;
+		this.known = [...this.known, ms].slice(-REMEMBERED);
+		this.endsMs = likelyEnds(this.known);
+	}
+}
+
+/**
+ * Each known duration stands for all from half way to the next shorter one to half way to the next longer
+ * one. What stands next to the shortest and the longest is made up: it is the further away, the fewer
+ * are known and the more they differ. All by ratio, since runs of minutes differ by more than those of
+ * seconds.
+ */
+function likelyEnds(durations: number[]): number[] {
+	const known = durations.map((ms) => Math.log(Math.max(ms, 1))).sort((a, b) => a - b);
+	const [shortest = 0, longest = 0] = [known[0], known.at(-1)];
+	const beyond = Math.max((2 * (longest - shortest)) / Math.sqrt(known.length), 1 / known.length);
+	const steps = [shortest - beyond, ...known, longest + beyond];
+	const ends = known.concat(longest + beyond).flatMap((to, index) => {
+		const from = steps[index] ?? to;
+		return [1, 3, 5, 7].map((eighths) => Math.exp(from + ((to - from) * eighths) / 8));
+	});
+	return ends.slice(2, -2);
+}
+
+// A workflow may be run once a day.
+const byAgent = shareByKey(systemClock, () => new Durations(), Infinity);
+
+/** The durations of an agent's runs at a service. */
+export function durationsOf(baseUrl: string, agentId: number): Durations {
+	return byAgent(JSON.stringify([baseUrl, agentId]));
+}
