@@ -11,7 +11,7 @@ import {
 import { searchAgents } from './editor/searchAgents';
 import { describeParameters } from './editor/describeParameters';
 import { getAgentParameters } from './editor/getAgentParameters';
-import { readAction, rest } from './engine/suspend';
+import { readAction, suspend } from './engine/suspend';
 import { agentDescription, agentOperations } from './operations/agent';
 import type { Operation } from './items/operation';
 import { processItems } from './items/processItems';
@@ -85,7 +85,7 @@ export class AgentInvocation implements INodeType {
 
 	async execute(this: IExecuteFunctions, response?: EngineResponse): Promise<NodeOutput> {
 		const action = readAction(this);
-		if (action) return await rest(this, action);
+		if (action) return await suspend(this, action);
 
 		const resource = this.getNodeParameter('resource', 0);
 		const operation = this.getNodeParameter('operation', 0);

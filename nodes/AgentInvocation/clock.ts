@@ -31,6 +31,34 @@ export const systemClock: Clock = {
 	},
 };
 
+/**
+ * Dates, ms since the epoch, as one pass of the node knows them: changes of the machine's clock do not move them
+ * meanwhile. Records hold such dates; the loop, the rate limiter and the pace go by {@link Clock.now}. Here the two
+ * meet.
+ */
+export class PassTime {
+	/** The date of the clock's zero. Whole, so that a moment and its date are compared alike. */
+	private readonly zeroOn = Math.round(systemClock.date() - systemClock.now());
+
+	date(): number {
+		return this.dateOf(systemClock.now());
+	}
+
+	dateOf(moment: number): number {
+		return this.zeroOn + moment;
+	}
+
+	momentOf(date: number): number {
+		return date - this.zeroOn;
+	}
+
+	/** By how much the machine's clock was changed meanwhile, in ms; 0 for what is no more than its steps. */
+	get changedBy(): number {
+		const change = systemClock.date() - this.date();
+		return Math.abs(change) < 1_000 ? 0 : change;
+	}
+}
+
 /** Does something after `ms`, unless the process has ended by then: it is not kept from ending. */
 export function afterwards(ms: number, act: () => void): void {
 	AbortSignal.timeout(ms).addEventListener('abort', act);

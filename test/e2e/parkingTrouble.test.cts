@@ -113,7 +113,7 @@ test('one that is stopped and retried waits again, and is to the next node as if
 		{ input: texts, all: texts, first: 'first' },
 	]);
 	expect(data.resultData.runData.Run).toHaveLength(1);
-	expect(JSON.stringify(data.resultData)).not.toContain('agentInvocationRest');
+	expect(JSON.stringify(data.resultData)).not.toContain('agentInvocationSuspension');
 	texts.forEach(runIdOf);
 });
 

@@ -24,7 +24,7 @@ import { createEmptyRunExecutionData, NodeConnectionTypes, Workflow } from 'n8n-
 
 import { AgentInvocationApi } from '../../credentials/AgentInvocationApi.credentials.ts';
 import { AgentInvocation } from '../../nodes/AgentInvocation/AgentInvocation.node.ts';
-import type { StoredMemory } from '../../nodes/AgentInvocation/itemMemory.ts';
+import type { Item } from '../../nodes/AgentInvocation/item.ts';
 
 const NODE = 'n8n-nodes-agent-invocation.agentInvocation';
 const NAME = 'Agent Invocation';
@@ -129,11 +129,11 @@ export async function resume(
 function onceDue(before: IRunExecutionData): IRunExecutionData {
 	const data = stored(before);
 	const { agentInvocation } = (data.executionData!.contextData[`node:${NAME}`] ?? {}) as {
-		agentInvocation?: { byRunIndex: Record<string, StoredMemory> };
+		agentInvocation?: { byRunIndex: Record<string, { items: Record<string, Item> }> };
 	};
 	for (const { items } of Object.values(agentInvocation?.byRunIndex ?? {})) {
 		for (const item of Object.values(items)) {
-			if (item.is === 'started' && item.wait) item.wait.dueOn = 0;
+			if (item.is === 'waiting') item.wait.dueOn = 0;
 		}
 	}
 	return data;

@@ -100,7 +100,7 @@ describe('the run data has one entry for the node, with all its items and no tra
 	const expectOneEntry = (outcome: Outcome) => {
 		expectAllResults(outcome);
 		expect(outcome.run.data.resultData.runData['Agent Invocation']).toHaveLength(1);
-		expect(JSON.stringify(outcome.run.data.resultData)).not.toContain('agentInvocationRest');
+		expect(JSON.stringify(outcome.run.data.resultData)).not.toContain('agentInvocationSuspension');
 	};
 
 	test('after a checkpoint', async () => {

@@ -6,7 +6,18 @@ delete unit.displayName;
 
 /** Tests that look at no code, or at random, or for minutes. */
 const leftOut = [
-	...['build', 'fuzz', 'imports', 'keySearch', 'links', 'load', 'memory', 'processes', 'sharedKey'],
+	...[
+		'build',
+		'crowdAtTheLimit',
+		'fuzz',
+		'imports',
+		'keySearch',
+		'links',
+		'load',
+		'memory',
+		'processes',
+		'sharedKey',
+	],
 	...['simulation', 'words'],
 ];
 

@@ -11,21 +11,23 @@ const CODE = 'nodes/AgentInvocation/';
 
 /** What is changed, in CODE; what the editor shows is for its own tests. */
 const CHANGED = [
+	'item.ts',
 	'service/*.ts',
-	'runs/*.ts',
-	'parking/*.ts',
-	'resources/*.ts',
-	'resources/run/*.ts',
+	'waiting/*.ts',
+	'engine/*.ts',
+	'items/*.ts',
+	'operations/*.ts',
+	'operations/run/*.ts',
 ];
-const SHOWN = ['operations/agentField.ts', 'resources/run/*Fields.ts', 'operations/run/index.ts'];
+const SHOWN = ['operations/agentField.ts', 'operations/run/*Fields.ts', 'operations/run/index.ts'];
 
 /** Files that begin with what the editor shows. What follows from there on is changed. */
-const SHOWN_AT_FIRST = ['create', 'get'].map((name) => `resources/run/${name}.ts`);
+const SHOWN_AT_FIRST = ['create', 'get'].map((name) => `operations/run/${name}.ts`);
 const SHOWN_UNTIL = /^export const \w+: Operation/;
 
 /** What starts runs, remembers them and stores their waits. */
 const DECIDES =
-	/^(parking|resources\/run\/(startRun|create|itemWait)|runs\/(runMemory|itemMemory)|service\/sendWithRetry)/;
+	/^(item\.ts|engine\/(parking|obstacles|callers|crash|suspend)|operations\/run\/(startRun|create)|items\/(memory|nodeRun|whenToPark|whereToWait)|service\/sendWithRetry)/;
 
 /** The least share of the mutants that are to be killed, over all and in what decides, in percent. */
 const LEAST = 85;

@@ -22,12 +22,12 @@ export const survivors: Survivor[] = [
 		reason: 'No other answer has a body.',
 	},
 	{
-		file: /^(service\/read|runs\/waitForRun)\.ts$/,
+		file: /^(service\/read|waiting\/poll)\.ts$/,
 		original: /^answer\./,
 		reason: 'An answer that is ok has a body, and no other has.',
 	},
 	{
-		file: /^resources\/run\/(create|get)\.ts$/,
+		file: /^operations\/run\/(create|get)\.ts$/,
 		original: /^(''|false)$/,
 		reason: 'n8n always has these fields, which need no default.',
 	},
@@ -42,25 +42,25 @@ export const survivors: Survivor[] = [
 		reason: 'Nothing is left out: it tells the compiler what all are.',
 	},
 	{
-		file: 'items/processItems.ts',
+		file: 'items/nodeRun.ts',
 		original: 'memory.rested',
 		replacement: 'true',
-		reason: 'Where there was no rest, there are no traces of one.',
+		reason: 'Where there was no suspension, there are no traces of one.',
 	},
 	{
-		file: 'items/processItems.ts',
+		file: 'items/nodeRun.ts',
 		original: "state.is === 'waiting'",
 		replacement: 'true',
 		reason:
 			'The memory notes waits of started items alone, and until it ends a started item waits.',
 	},
 	{
-		file: 'items/processItems.ts',
+		file: 'items/nodeRun.ts',
 		original: /^step\.is === 'stopped'$|^'stopped'$|^\{ is: 'notBegun' \}$|^'notBegun'$/,
 		reason: 'What resumes a wait is not stopped: nothing aborts its signal.',
 	},
 	{
-		file: 'items/processItems.ts',
+		file: 'items/nodeRun.ts',
 		original:
 			/^state\.is === 'failed'$|has no result|This is a defect|^\{ throw new NodeOperationError/,
 		reason: 'Every item has a result once the loop has ended: it would be a defect.',
@@ -161,7 +161,7 @@ export const survivors: Survivor[] = [
 		file: 'items/loop.ts',
 		original: 'false',
 		replacement: 'true',
-		reason: 'Before its first rest it looks once more at what there is to do.',
+		reason: 'Before its first pause it looks once more at what there is to do.',
 	},
 	{
 		file: 'service/pace.ts',
@@ -223,7 +223,7 @@ export const survivors: Survivor[] = [
 		'now - usedAt < KEPT_MS',
 		'now - wait.startedAt < NOT_FOUND_GRACE_MS',
 	].map((original) => ({
-		file: /^(service\/(pace|rateLimiter|sendWithRetry|shared)|runs\/waitForRun)\.ts$/,
+		file: /^(service\/(pace|rateLimiter|sendWithRetry|shared)|waiting\/poll)\.ts$/,
 		original,
 		replacement: atBoundary(original),
 		reason: 'It differs at one millisecond, or one request, and the bound is a guess in any case.',

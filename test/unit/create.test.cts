@@ -208,10 +208,10 @@ describe('a dry run', () => {
 	});
 
 	test.each([1, { mode: 'name', value: 'Reporter' }])(
-		'that is cancelled meanwhile is stopped, with the agent given as %j',
+		'that is cancelled meanwhile is left as it was, with the agent given as %j',
 		async (agentId) => {
 			const parameters = { agentId, dryRun: true, specifyParameters: 'json', parametersJson: '{}' };
-			expect(await endedMeanwhile(createOperation, parameters)).toEqual({ is: 'stopped' });
+			expect(await endedMeanwhile(createOperation, parameters)).toEqual({ is: 'notBegun' });
 		},
 	);
 });

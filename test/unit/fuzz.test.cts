@@ -119,7 +119,8 @@ test('whatever a run is like, it becomes output or an error in our words', () =>
 	}));
 	fc.assert(
 		fc.property(run, options, (given, chosen) => {
-			const step = resultOf(given, { agentId: 1, runId: 'run' }, chosen);
+			const subject = { agentId: 1, runId: 'run' };
+			const step = resultOf({ is: 'notBegun' }, given, subject, chosen);
 			expect(['done', 'failed']).toContain(step.is);
 			expectN8nError(step.is === 'failed' ? { ok: false, ...step } : succeed(step));
 		}),

@@ -2,43 +2,68 @@ import { getEventListeners } from 'node:events';
 
 import fc from 'fast-check';
 
-import { systemClock as clock } from '../../nodes/AgentInvocation/clock.ts';
+import { PassTime, systemClock as clock } from '../../nodes/AgentInvocation/clock.ts';
+import { NOT_BEGUN, type Item } from '../../nodes/AgentInvocation/item.ts';
 import { AUTOMATIC, fixedAt } from '../../nodes/AgentInvocation/items/concurrency.ts';
-import type { ItemState, Step, Wait } from '../../nodes/AgentInvocation/itemState.ts';
-import { idle } from '../../nodes/AgentInvocation/items/whenToPark.ts';
-import { Loop, type Work } from '../../nodes/AgentInvocation/items/loop.ts';
+import { Loop, type Idle, type Work } from '../../nodes/AgentInvocation/items/loop.ts';
+import type { Waits } from '../../nodes/AgentInvocation/items/waits.ts';
+import { whenToPark } from '../../nodes/AgentInvocation/items/whenToPark.ts';
 import { settle } from '../support/virtualTime.cts';
+import { waitingItem } from './waitingItem.cts';
 
 beforeEach(() => jest.useFakeTimers());
 afterEach(() => jest.useRealTimers());
 
 const pass = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
-const done: Step = { is: 'done', outputs: [] };
-const failed: Step = {
+const done: Item = { is: 'done', outputs: [] };
+const failed: Item = {
 	is: 'failed',
 	failure: { message: 'no', description: '', details: {} },
 };
-const notBegun = (): ItemState => ({ is: 'notBegun' });
-const waiting = (dueAt: number) =>
-	({ is: 'waiting', wait: { startedAt: clock.now(), dueAt } as Wait }) as const;
+const notBegun = (): Item => NOT_BEGUN;
+const known = (): Item => ({ is: 'notBegun', earlier: done });
+/** @param dueAt by the clock */
+const waiting = (dueAt: number) => waitingItem({ dueOn: clock.date() + dueAt - clock.now() });
+/** The item stays as it was. */
+const stopped = undefined;
 
-function loopOf(items: number | ItemState[], work: Partial<Work>) {
-	const states: ItemState[] =
-		typeof items === 'number' ? Array.from({ length: items }, () => ({ is: 'notBegun' })) : items;
+type Act = (index: number, signal: AbortSignal) => Promise<Item | undefined>;
+
+interface Acts extends Omit<Work, 'begin' | 'poll' | 'idle'> {
+	begin: Act;
+	poll: Act;
+	idle: (waits: Waits) => Idle | Promise<Idle>;
+	ended: (index: number) => void;
+}
+
+/** A loop over so many items, or over these. */
+function loopOf(given: number | Item[], acts: Partial<Acts>) {
+	const states = typeof given === 'number' ? Array.from({ length: given }, notBegun) : given;
+	const { begin, poll, idle, ended, ...work } = acts;
+	let isSetUp = false;
+	const items = {
+		item: (index: number) => states[index]!,
+		note: (index: number, item: Item) => {
+			states[index] = item;
+			if (isSetUp && ['done', 'failed'].includes(item.is)) ended?.(index);
+		},
+	};
 	const loop = new Loop(
 		{
-			clock,
 			concurrency: fixedAt(10),
 			stopsAtFailure: false,
 			checkpoints: false,
-			begin: () => Promise.resolve(done),
-			poll: () => Promise.resolve(done),
-			idle: () => ({ is: 'sleep', until: Infinity }),
-			ended: () => {},
+			time: new PassTime(),
+			pollsFrom: -Infinity,
+			begin: async (item, index, signal) => (begin ? ((await begin(index, signal)) ?? item) : done),
+			poll: async (item, index, signal) => (poll ? ((await poll(index, signal)) ?? item) : done),
+			idle: async (waits) => (idle ? await idle(waits) : { is: 'sleep', until: Infinity }),
 			...work,
 		},
-		states,
+		items,
+		states.length,
 	);
+	isSetUp = true;
 	return { loop, states, end: () => settle(loop.run()) };
 }
 
@@ -52,8 +77,12 @@ test('items are begun in order, each once, polled when due, and never too many a
 				const begun: number[] = [];
 				const ended: number[] = [];
 				const polls = plans.map(() => 0);
-				const step = (index: number): Step => {
-					if (polls[index]! < plans[index]!.polls) return waiting(clock.now() + plans[index]!.ms);
+				const dueAt = plans.map(() => 0);
+				const step = (index: number): Item => {
+					if (polls[index]! < plans[index]!.polls) {
+						dueAt[index] = clock.now() + plans[index]!.ms;
+						return waiting(dueAt[index]);
+					}
 					return plans[index]!.fails ? failed : done;
 				};
 				const { states, end } = loopOf(plans.length, {
@@ -64,8 +93,8 @@ test('items are begun in order, each once, polled when due, and never too many a
 						await pass(plans[index]!.ms);
 						return step(index);
 					},
-					async poll(index, wait) {
-						expect(clock.now()).toBeGreaterThanOrEqual(wait.dueAt);
+					async poll(index) {
+						expect(clock.now()).toBeGreaterThanOrEqual(dueAt[index]!);
 						polls[index]!++;
 						await pass(1);
 						return step(index);
@@ -94,7 +123,7 @@ test('a failure that ends the loop begins no further item and waits for those un
 			begun.push(index);
 			await pass(index === 1 ? 5 : 30);
 			if (index === 1) return failed;
-			return signal.aborted && index === 2 ? { is: 'stopped' } : done;
+			return signal.aborted && index === 2 ? stopped : done;
 		},
 		ended: (index) => ended.push(index),
 	});
@@ -111,11 +140,11 @@ test('a failure that ends the loop begins no further item and waits for those un
 });
 
 test('an item that has failed already ends the loop before anything is begun', async () => {
-	const { states, end } = loopOf([failed, { is: 'notBegun' }], {
+	const { states, end } = loopOf([failed, notBegun()], {
 		stopsAtFailure: true,
 	});
 	expect(await end()).toMatchObject({ is: 'failed', index: 0 });
-	expect(states[1]).toEqual({ is: 'notBegun' });
+	expect(states[1]).toEqual(NOT_BEGUN);
 });
 
 test('10,000 items work', async () => {
@@ -140,7 +169,7 @@ test('cancelling aborts those under way and begins no further item', async () =>
 			await pass(3);
 			if (index === 1) cancelling.abort();
 			await pass(3);
-			return signal.aborted ? { is: 'stopped' } : done;
+			return signal.aborted ? stopped : done;
 		},
 	});
 	expect(await end()).toEqual({ is: 'cancelled' });
@@ -170,9 +199,9 @@ test('a checkpoint comes once the first items have begun, and before any other d
 			await pass(index === 0 ? 1 : 50);
 			return index === 0 ? done : waiting(clock.now() + 10);
 		},
-		poll: async (_index, wait, signal) => {
+		poll: async (_index, signal) => {
 			await pass(1_000);
-			return signal.aborted ? { is: 'stopped' } : waiting(wait.dueAt);
+			return signal.aborted ? stopped : waiting(clock.now());
 		},
 	});
 	expect(await end()).toEqual({ is: 'checkpoint' });
@@ -194,21 +223,11 @@ test('cancelling while an item begins ends the loop as well', async () => {
 		cancel: cancelling.signal,
 		begin: (_, signal) =>
 			new Promise((resolve) => {
-				signal.addEventListener('abort', () => resolve({ is: 'stopped' }));
+				signal.addEventListener('abort', () => resolve(stopped));
 				cancelling.abort();
 			}),
 	});
 	expect(await end()).toEqual({ is: 'cancelled' });
-});
-
-test('an item that begins, or is polled, is under way', async () => {
-	const seen: string[] = [];
-	const { states, end } = loopOf(1, {
-		begin: () => Promise.resolve((seen.push(states[0]!.is), waiting(clock.now() + 1))),
-		poll: () => Promise.resolve((seen.push(states[0]!.is), done)),
-	});
-	await end();
-	expect(seen).toEqual(['underWay', 'underWay']);
 });
 
 test.each<[string, number, Work['concurrency'], number]>([
@@ -384,22 +403,23 @@ test.each([
 		/** How often the loop looks when a wait is due, for each of so many items. */
 		const looksPerItem = async (count: number) => {
 			let looks = 0;
-			const from = clock.now();
+			const from = clock.date();
 			const { end } = loopOf(count, {
 				concurrency: fixedAt(count),
 				begin(index) {
-					const dueAt = from + 100_000 + ((index * 7_919) % count);
-					const wait = { startedAt: from, isLong: true, troubles: 0, where };
-					const counting = {
-						...wait,
-						get dueAt() {
-							return (looks++, dueAt);
-						},
-					} as Wait;
-					return Promise.resolve({ is: 'waiting', wait: counting });
+					const dueOn = from + 100_000 + ((index * 7_919) % count);
+					const item = waitingItem({ where, isLong: true });
+					Object.defineProperty(item.wait, 'dueOn', {
+						get: () => (looks++, dueOn),
+					});
+					return Promise.resolve(item);
 				},
 				idle: (waits) =>
-					idle({ obstacle: 'none', parksFrom: 0, hints: new Set() }, waits, clock.now()),
+					whenToPark(
+						{ obstacle: () => Promise.resolve('none'), parksFrom: 0, hints: new Set() },
+						waits,
+						clock.now(),
+					),
 			});
 			await end();
 			return looks / count;
@@ -410,8 +430,7 @@ test.each([
 );
 
 describe('an item that is refused', () => {
-	const refused = { ...failed, isRefused: true } as ItemState;
-	const known = (): ItemState => ({ is: 'notBegun', isKnown: true });
+	const refused: Item = { ...failed, isRefused: true };
 
 	test('ends the loop once all that is known has ended, and nothing new is begun', async () => {
 		const begun: number[] = [];
@@ -425,7 +444,7 @@ describe('an item that is refused', () => {
 		expect(await end()).toMatchObject({ is: 'failed', index: 0 });
 		expect(begun).toEqual([3, 4]);
 		expect([...polled].sort()).toEqual([2, 3, 4]);
-		expect(states[1]).toEqual({ is: 'notBegun' });
+		expect(states[1]).toEqual(NOT_BEGUN);
 	});
 
 	test('lets another one that fails end the loop at once', async () => {

@@ -1,11 +1,10 @@
-import { engineObstacle, pauseObstacle } from '../../nodes/AgentInvocation/engine/obstacles.ts';
+import { whoWaits } from '../../nodes/AgentInvocation/engine/callers.ts';
+import { engineObstacle } from '../../nodes/AgentInvocation/engine/obstacles.ts';
 import { contextOf, type Told } from '../support/simulation/fakeContext.cts';
-
-const HOUR = 3_600_000;
 
 test('a host that can be asked for a pause has no obstacle', async () => {
 	expect(await engineObstacle(contextOf({}), true)).toBeUndefined();
-	expect(await pauseObstacle(contextOf({}), false, HOUR)).toBeUndefined();
+	expect(await whoWaits(contextOf({}))).toBeUndefined();
 });
 
 describe('the engine cannot be asked', () => {
@@ -57,8 +56,7 @@ describe('somebody waits', () => {
 		],
 	});
 	const responder = { below: [{ type: 'set' }, { type: 'n8n-nodes-base.respondToWebhook' }] };
-	const obstacle = async (told: Told) =>
-		await pauseObstacle(contextOf({ mode: 'webhook', ...told }), false, HOUR);
+	const obstacle = async (told: Told) => await whoWaits(contextOf({ mode: 'webhook', ...told }));
 
 	test.each<[string, Told]>([
 		['a webhook answered by the last node', trigger('webhook', { responseMode: 'lastNode' })],
@@ -157,11 +155,11 @@ describe('a called workflow', () => {
 	});
 	const schedule = begins({ type: 'n8n-nodes-base.scheduleTrigger', parameters: {} });
 	/** The executions that n8n has stored, by their IDs; this one's is 1. */
-	const obstacle = async (byId: Record<string, object>, hasPaused = false) => {
+	const obstacle = async (byId: Record<string, object>) => {
 		const context = contextOf({ mode: 'integrated' });
 		context.getExecutionDataById = (id) =>
 			byId[id] ? Promise.resolve(byId[id] as never) : Promise.reject(new Error('not found'));
-		return await pauseObstacle(context, hasPaused, HOUR);
+		return await whoWaits(context);
 	};
 
 	test.each<[string, Record<string, object>]>([
@@ -286,17 +284,8 @@ describe('a called workflow', () => {
 		expect(await obstacle(stored)).toBeUndefined();
 	});
 
-	test('that has paused already is not waited for', async () => {
-		expect(await obstacle({}, true)).toBeUndefined();
-	});
-
 	test('is asked for only where there is one', async () => {
 		const told = { stored: new Error('asked'), mode: 'trigger' } as const;
-		expect(await pauseObstacle(contextOf(told), false, HOUR)).toBeUndefined();
+		expect(await whoWaits(contextOf(told))).toBeUndefined();
 	});
-});
-
-test("a pause needs 130 s until the workflow's own timeout", async () => {
-	expect(await pauseObstacle(contextOf({}), false, 129_999)).toMatch(/own timeout is near/);
-	expect(await pauseObstacle(contextOf({}), false, 130_000)).toBeUndefined();
 });

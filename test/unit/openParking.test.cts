@@ -1,13 +1,15 @@
-import type { Clock } from '../../nodes/AgentInvocation/clock.ts';
+import { systemClock } from '../../nodes/AgentInvocation/clock.ts';
 import { hostStart, openParking } from '../../nodes/AgentInvocation/engine/parking.ts';
-import { RunMemory } from '../../nodes/AgentInvocation/items/memory.ts';
 import { contextOf, type Told } from '../support/simulation/fakeContext.cts';
 
 const SECOND = 1_000;
 const BEGAN_ON = 1_000_000;
 const NOW = 50;
 /** For all but what tests it, n8n has started long ago. */
-beforeEach(() => hostLoaded(3_600 * SECOND));
+beforeEach(() => {
+	jest.spyOn(systemClock, 'now').mockReturnValue(NOW);
+	hostLoaded(3_600 * SECOND);
+});
 afterEach(() => jest.restoreAllMocks());
 
 /** n8n has loaded the node so long ago, and has resumed its first execution then, or none yet. */
@@ -15,47 +17,36 @@ function hostLoaded(ms: number, resumedAt = Infinity): void {
 	jest.replaceProperty(hostStart, 'loadedAt', NOW - ms);
 	jest.replaceProperty(hostStart, 'resumedAt', resumedAt);
 }
-const response = { actionResponses: [], metadata: {} };
-
-/** The node's first pass, and the parking of a later one; `late` by so much after the rest, if any. */
+/**
+ * What an execution is allowed: at its beginning, or when it is resumed; `late` by so much after it was to be.
+ * `after` is how long after the node's beginning it is.
+ */
 async function open({
 	told = {},
 	passes = true,
-	rests,
+	resumes,
 	late = 0,
-	executionId = '1',
 	after = 0,
 }: {
 	told?: Told;
 	passes?: boolean;
-	rests?: { until?: number };
+	resumes?: { until: number; isRetry?: boolean };
 	late?: number;
-	executionId?: string;
 	after?: number;
 } = {}) {
-	const kept = {};
-	const pass = (more: Told = {}) => {
-		const context = contextOf({ ...told, kept, ...more });
-		const opened = RunMemory.open(context, BEGAN_ON);
-		if (!opened.ok) throw new Error(opened.failure.message);
-		return { context, memory: opened.value };
-	};
-	const clock = (date: number): Clock => ({
-		now: () => NOW,
-		date: () => date,
-		sleep: () => Promise.resolve(),
+	const date = resumes ? resumes.until + late : BEGAN_ON + after;
+	jest.spyOn(systemClock, 'date').mockReturnValue(date);
+	const {
+		obstacle,
+		time: _,
+		...parking
+	} = await openParking(contextOf(told), {
+		passesResponse: passes,
+		beganOn: BEGAN_ON,
+		hasParked: resumes !== undefined,
+		isResumed: resumes !== undefined && !resumes.isRetry,
 	});
-	const { context, memory } = pass();
-	const first = await openParking(
-		context,
-		passes ? response : undefined,
-		memory,
-		clock(BEGAN_ON + after),
-	);
-	if (!rests) return first;
-	memory.rest({ ...rests, source: null });
-	const next = pass({ executionId });
-	return await openParking(next.context, undefined, next.memory, clock((rests.until ?? 0) + late));
+	return { ...parking, obstacle: await obstacle() };
 }
 
 test('where nothing stands in the way, the node may be parked and make a checkpoint at once', async () => {
@@ -82,16 +73,14 @@ describe('an obstacle', () => {
 		expect(checkpoints).toBe(true);
 	});
 
-	test('is a host that passes no response, but not one that has passed one before', async () => {
+	test('is a host that passes no response', async () => {
 		expect((await open({ passes: false })).obstacle).toMatch(/too old/);
-		expect((await open({ rests: { until: BEGAN_ON } })).obstacle).toBeUndefined();
 	});
 
-	test('is somebody who waits only until the execution has paused', async () => {
+	test('is somebody who waits only until the execution was parked', async () => {
 		const told = { mode: 'integrated' } as const;
 		expect((await open({ told })).obstacle).toMatch(/somebody may wait/);
-		expect((await open({ told, rests: {} })).obstacle).toMatch(/somebody may wait/);
-		expect((await open({ told, rests: { until: BEGAN_ON } })).obstacle).toBeUndefined();
+		expect((await open({ told, resumes: { until: BEGAN_ON } })).obstacle).toBeUndefined();
 	});
 });
 
@@ -108,14 +97,6 @@ describe('a checkpoint', () => {
 		],
 	])('%s', async (_, told, expected) => {
 		expect((await open({ told })).checkpoints).toBe(expected);
-	});
-
-	test.each([
-		['after another one', { rests: {} }],
-		['after a pause', { rests: { until: BEGAN_ON } }],
-		["in n8n's Retry of an execution that has paused", { rests: { until: 1 }, executionId: '2' }],
-	])('is not made %s: what goes on is stored', async (_, pass) => {
-		expect((await open(pass)).checkpoints).toBe(false);
 	});
 });
 
@@ -166,7 +147,7 @@ describe('an execution that is resumed', () => {
 
 	test('leaves the recovery of n8n, after its start, some time before polls and before it parks', async () => {
 		justStarted();
-		expect(await open({ rests: { until } })).toMatchObject({
+		expect(await open({ resumes: { until } })).toMatchObject({
 			pollsFrom: NOW + 30 * SECOND,
 			parksFrom: NOW + 60 * SECOND,
 		});
@@ -174,7 +155,7 @@ describe('an execution that is resumed', () => {
 
 	test('leaves it no more than the first one did', async () => {
 		hostLoaded(80 * SECOND, NOW - 20 * SECOND);
-		expect(await open({ rests: { until } })).toMatchObject({
+		expect(await open({ resumes: { until } })).toMatchObject({
 			pollsFrom: NOW + 10 * SECOND,
 			parksFrom: NOW + 40 * SECOND,
 		});
@@ -185,14 +166,14 @@ describe('an execution that is resumed', () => {
 		[65_000, false],
 	])('%d ms after n8n has loaded the node was stored before: %s', async (ms, isStart) => {
 		hostLoaded(ms);
-		expect((await open({ rests: { until } })).pollsFrom > NOW).toBe(isStart);
+		expect((await open({ resumes: { until } })).pollsFrom > NOW).toBe(isStart);
 		// Those that follow are like the first one.
 		hostLoaded(ms + 20 * SECOND, NOW - 20 * SECOND);
-		expect((await open({ rests: { until } })).pollsFrom > NOW).toBe(isStart);
+		expect((await open({ resumes: { until } })).pollsFrom > NOW).toBe(isStart);
 	});
 
 	test('goes on at once where n8n has started long ago, however late', async () => {
-		const { pollsFrom, parksFrom } = await open({ rests: { until }, late: 600 * SECOND });
+		const { pollsFrom, parksFrom } = await open({ resumes: { until }, late: 600 * SECOND });
 		expect(pollsFrom).toBeLessThan(NOW);
 		expect(parksFrom).toBeLessThan(NOW);
 	});
@@ -200,16 +181,15 @@ describe('an execution that is resumed', () => {
 	test("polls at the latest when its wait has to end, before the workflow's own timeout", async () => {
 		justStarted();
 		const told = { settings: { executionTimeout: 200 } };
-		expect((await open({ told, rests: { until }, late: 60 * SECOND })).pollsFrom).toBe(
+		expect((await open({ told, resumes: { until }, late: 60 * SECOND })).pollsFrom).toBe(
 			NOW + 10 * SECOND,
 		);
-		const { pollsFrom } = await open({ told, rests: { until }, late: 90 * SECOND });
+		const { pollsFrom } = await open({ told, resumes: { until }, late: 90 * SECOND });
 		expect(pollsFrom).toBeLessThan(NOW);
 	});
 
 	test.each([
-		['after a checkpoint', { rests: {} }],
-		["by n8n's Retry", { rests: { until }, executionId: '2' }],
+		["by n8n's Retry", { resumes: { until, isRetry: true } }],
 		['for the first time', {}],
 	])('%s goes on at once', async (_, pass) => {
 		justStarted();

@@ -3,8 +3,8 @@ import type { IExecuteData, INode } from 'n8n-workflow';
 import {
 	readAction,
 	removeTraces,
-	requestRest,
-	rest,
+	requestSuspension,
+	suspend,
 	sourceOf,
 } from '../../nodes/AgentInvocation/engine/suspend.ts';
 import { contextOf, type Told } from '../support/simulation/fakeContext.cts';
@@ -24,12 +24,12 @@ function entryOf(json: unknown, node: Partial<INode> = { rewireOutputLogTo: 'mai
 	return { entry, items, resumesOn: [] } satisfies Told;
 }
 
-const inputOf = (action: Parameters<typeof requestRest>[1]) =>
-	requestRest(contextOf({}), action).actions[0]?.input;
+const inputOf = (action: Parameters<typeof requestSuspension>[1]) =>
+	requestSuspension(contextOf({}), action).actions[0]?.input;
 
 test('the engine is asked to run this node once more, and what it is to do comes back to it', () => {
 	const action = { until: UNTIL, runs: 3, source };
-	const request = requestRest(contextOf({ node: { name: 'Mine' } }), action);
+	const request = requestSuspension(contextOf({ node: { name: 'Mine' } }), action);
 	expect(request.actions).toMatchObject([
 		{ actionType: 'ExecutionNodeAction', nodeName: 'Mine', type: 'main', metadata: {} },
 	]);
@@ -39,7 +39,7 @@ test('the engine is asked to run this node once more, and what it is to do comes
 
 test('the error of an execution that n8n retries is not left for the node to go on with', () => {
 	const held = { resultData: { runData: {}, error: new Error('The execution was cancelled') } };
-	requestRest(contextOf({ held }), { until: UNTIL, runs: 3, source });
+	requestSuspension(contextOf({ held }), { until: UNTIL, runs: 3, source });
 	expect(held.resultData).toEqual({ runData: {} });
 });
 
@@ -49,15 +49,17 @@ describe('a pass of the node is no action', () => {
 	test.each([
 		['where the engine has not asked for it', entryOf(input, {})],
 		['with an item of its own', entryOf({ until: UNTIL })],
-		['with a mark of another making', entryOf({ agentInvocationRest: 'x' })],
-		['with one that lacks the runs', entryOf({ agentInvocationRest: { until: UNTIL } })],
+		['with a mark of another making', entryOf({ agentInvocationSuspension: 'x' })],
+		['with one that lacks the runs', entryOf({ agentInvocationSuspension: { until: UNTIL } })],
 		['without items', { ...entryOf({}), items: [] }],
 	])('%s', (_, told) => {
 		expect(readAction(contextOf(told))).toBeUndefined();
 	});
 
 	test('whose date is none is a checkpoint', () => {
-		const action = readAction(contextOf(entryOf({ agentInvocationRest: { runs: 1, until: 'x' } })));
+		const action = readAction(
+			contextOf(entryOf({ agentInvocationSuspension: { runs: 1, until: 'x' } })),
+		);
 		expect(action).toEqual({ runs: 1 });
 	});
 });
@@ -65,7 +67,7 @@ describe('a pass of the node is no action', () => {
 describe('the pause', () => {
 	test('puts the execution to wait, and shows for how many runs and until when', async () => {
 		const told = entryOf({});
-		const output = await rest(contextOf(told), { until: UNTIL, runs: 3, source });
+		const output = await suspend(contextOf(told), { until: UNTIL, runs: 3, source });
 		expect(told.resumesOn).toEqual([new Date(UNTIL)]);
 		const json = { waiting_for_runs: 3, next_poll_at: '2026-01-01T00:00:00.000Z' };
 		expect(output).toEqual([[{ json }]]);
@@ -73,13 +75,13 @@ describe('the pause', () => {
 
 	test('as a checkpoint waits for nothing and shows nothing', async () => {
 		const told = entryOf({});
-		expect(await rest(contextOf(told), { runs: 3, source })).toEqual([[]]);
+		expect(await suspend(contextOf(told), { runs: 3, source })).toEqual([[]]);
 		expect(told.resumesOn).toEqual([]);
 	});
 
 	test('leaves no input, so that n8n passes over it on resume', async () => {
 		const { entry, ...told } = entryOf({});
-		await rest(contextOf({ ...told, entry }), { until: UNTIL, runs: 1, source });
+		await suspend(contextOf({ ...told, entry }), { until: UNTIL, runs: 1, source });
 		expect(entry.data).toEqual({ main: [null], other: [] });
 	});
 
@@ -88,7 +90,7 @@ describe('the pause', () => {
 		const next = {};
 		const stack: unknown[] = [next];
 		const held = { executionData: { nodeExecutionStack: stack } };
-		await rest(contextOf({ ...told, entry, held }), { until: UNTIL, runs: 1, source });
+		await suspend(contextOf({ ...told, entry, held }), { until: UNTIL, runs: 1, source });
 		expect(stack[0]).toBe(entry);
 		expect(stack.slice(1)).toEqual([
 			{
@@ -107,21 +109,25 @@ describe('the pause', () => {
 	});
 
 	test('puts back nothing where the host holds no stack', async () => {
-		const output = rest(contextOf({ ...entryOf({}), held: {} }), { until: UNTIL, runs: 1, source });
+		const output = suspend(contextOf({ ...entryOf({}), held: {} }), {
+			until: UNTIL,
+			runs: 1,
+			source,
+		});
 		await expect(output).resolves.toHaveLength(1);
 	});
 
 	test('as a checkpoint leaves nothing to go on with but the node itself', async () => {
 		const stack = [{}];
 		const held = { executionData: { nodeExecutionStack: stack } };
-		await rest(contextOf({ ...entryOf({}), held }), { runs: 1, source });
+		await suspend(contextOf({ ...entryOf({}), held }), { runs: 1, source });
 		expect(stack).toHaveLength(1);
 	});
 
 	test('takes the mark from the node that all entries share, and switches off a copy of it', async () => {
 		const { entry, ...told } = entryOf({});
 		const { node } = entry;
-		await rest(contextOf({ ...told, entry }), { until: UNTIL, runs: 1, source });
+		await suspend(contextOf({ ...told, entry }), { until: UNTIL, runs: 1, source });
 		expect(node).toEqual({ name: 'Run', type: 'agentInvocation', retryOnFail: true });
 		expect(entry.node).not.toBe(node);
 		expect(entry.node).toMatchObject({
@@ -149,7 +155,7 @@ describe('where the input comes from', () => {
 	test('is put back in the array that the engine holds', async () => {
 		const { entry, ...told } = entryOf({});
 		const held = entry.source!.main!;
-		await rest(contextOf({ ...told, entry }), { runs: 1, source });
+		await suspend(contextOf({ ...told, entry }), { runs: 1, source });
 		expect(held).toEqual(source);
 		expect(entry.source!.main).toBe(held);
 	});

@@ -1,12 +1,18 @@
 import type { IDataObject, IExecuteFunctions, NodeExecutionHint } from 'n8n-workflow';
 
+import {
+	done as doneItem,
+	failed as failedItem,
+	type Item,
+} from '../../nodes/AgentInvocation/item.ts';
+import { Memory } from '../../nodes/AgentInvocation/items/memory.ts';
 import type { ItemWork, Operation } from '../../nodes/AgentInvocation/items/operation.ts';
 import { processItems } from '../../nodes/AgentInvocation/items/processItems.ts';
 import { succeed } from '../../nodes/AgentInvocation/result.ts';
 import { fixedAt } from '../../nodes/AgentInvocation/items/concurrency.ts';
-import { done, failed, type Step } from '../../nodes/AgentInvocation/itemState.ts';
 import { contextOf, type Told } from '../support/simulation/fakeContext.cts';
 import { settle } from '../support/virtualTime.cts';
+import { waitingItem } from './waitingItem.cts';
 
 beforeEach(() => jest.useFakeTimers());
 afterEach(() => jest.useRealTimers());
@@ -24,22 +30,35 @@ interface Node extends Told {
 
 const credential = { baseUrl: 'https://agents.example.com/api/v1', apiKey: 'key' };
 
-const fail = (message: string) =>
-	failed({ failure: { message, description: 'Mend it.', details: {} } });
+/** What becomes of an item, as it stands by then; nothing where the signal came first. */
+type Outcome = ((item: Item) => Item) | undefined;
+type Act = (work: ItemWork) => Promise<Outcome>;
+
+const fail =
+	(message: string): Outcome =>
+	(item) =>
+		failedItem(item, { message, description: 'Mend it.', details: {} });
+const done =
+	(...outputs: IDataObject[]): Outcome =>
+	(item) =>
+		doneItem(item, outputs);
 const runOf = (index: number) => ({
 	baseUrl: credential.baseUrl,
 	agentId: 7,
 	runId: `run${index}`,
-	startedOn: 0,
+});
+const waitingFor = (index: number, changes = {}): Item => ({
+	...waitingItem(changes),
+	run: runOf(index),
 });
 
 /** Notes that the item's run has been started. */
-function noteRun({ memory, itemIndex }: ItemWork): void {
-	memory.note(itemIndex, { is: 'started', fingerprint: '', run: runOf(itemIndex) });
+function noteRun({ note, itemIndex }: ItemWork): void {
+	note(waitingFor(itemIndex));
 }
 
 /** Runs a node of so many items of which each does this; gives its outputs, or what it threw. */
-async function run(count: number, begin: Operation['begin'], told: Node = {}) {
+async function run(count: number, act: Act, told: Node = {}) {
 	const hints: NodeExecutionHint[] = [];
 	const { kept = {} } = told;
 	const items = Array.from({ length: count }, (_, item) => ({ json: { item } }));
@@ -55,7 +74,12 @@ async function run(count: number, begin: Operation['begin'], told: Node = {}) {
 	const operation: Operation = {
 		concurrency: () => succeed(fixedAt(10)),
 		runs: 'starts',
-		begin,
+		async begin(item, work) {
+			let latest: Item = item;
+			const note = (noted: Item) => work.note((latest = noted));
+			const outcome = await act({ ...work, note });
+			return outcome ? outcome(latest) : latest;
+		},
 		...told.operation,
 	};
 	try {
@@ -97,9 +121,9 @@ describe('an item that fails ends the node, and the message', () => {
 	});
 
 	test('names the items of which nobody knows whether they have started a run', async () => {
-		const { thrown } = await run(3, async ({ memory, itemIndex }) => {
+		const { thrown } = await run(3, async ({ note, itemIndex }) => {
 			if (itemIndex === 1) return done({});
-			memory.note(itemIndex, { is: 'inDoubt', fingerprint: '' });
+			note({ is: 'inDoubt' });
 			// The second to fail is noted as well, since the node waits for what is under way.
 			if (itemIndex === 2) await new Promise((resolve) => setTimeout(resolve, 10));
 			return fail(`Wrong ${itemIndex}`);
@@ -196,14 +220,11 @@ describe('what has become of items', () => {
 	}
 
 	test('is remembered where they have runs', async () => {
-		expect(await remembered({ runs: 'gets' })).toMatchObject({
-			agentInvocation: { byRunIndex: { 0: { items: { 0: { is: 'failed' } } } } },
-		});
+		expect(JSON.stringify(await remembered({ runs: 'gets' }))).toContain('Wrong');
 	});
 
 	test('is not where they have none: n8n would store it', async () => {
-		const kept = await remembered({ runs: undefined });
-		expect(kept).toHaveProperty('agentInvocation.byRunIndex.0.items', {});
+		expect(await remembered({ runs: undefined })).toEqual({});
 	});
 });
 
@@ -211,7 +232,7 @@ describe('the outputs', () => {
 	test('are in the order of the items, each paired with its own', async () => {
 		const { outputs, kept } = await run(3, async ({ itemIndex }) => {
 			await new Promise((resolve) => setTimeout(resolve, 100 - 10 * itemIndex));
-			return { is: 'done', outputs: [{ item: itemIndex }, { more: itemIndex }] };
+			return done({ item: itemIndex }, { more: itemIndex });
 		});
 		expect(outputs).toEqual([
 			[0, 1, 2].flatMap((item) => [
@@ -238,7 +259,7 @@ describe('the outputs', () => {
 	])(
 		'leave a memory only where n8n may retry the node%s: %j, %j',
 		async (_, node, output, isKept) => {
-			const begin = () => Promise.resolve<Step>({ is: 'done', outputs: output ? [output] : [] });
+			const begin = () => Promise.resolve(done(...(output ? [output] : [])));
 			const { kept } = await run(1, begin, { ...(node && { node }) });
 			expect('agentInvocation' in kept).toBe(isKept);
 		},
@@ -246,16 +267,22 @@ describe('the outputs', () => {
 });
 
 describe('an execution that is cancelled', () => {
-	const STOPPED: Step = { is: 'stopped' };
+	const STOPPED: Outcome = undefined;
+
+	interface Cancelling {
+		isContinued?: boolean;
+		second?: Outcome;
+		node?: Partial<Told['node']>;
+	}
 
 	/** Cancels it while the second item is under way, and the first has done this. */
 	async function cancel(
-		first: (work: ItemWork) => Step,
-		{ isContinued = false, second = STOPPED, node = {} } = {},
+		first: (work: ItemWork) => Outcome,
+		{ isContinued = false, second = STOPPED, node = {} }: Cancelling = {},
 	) {
 		const cancelling = new AbortController();
 		setTimeout(() => cancelling.abort(), 100);
-		const begin: Operation['begin'] = async (work) => {
+		const begin: Act = async (work) => {
 			if (work.itemIndex === 0) return first(work);
 			if (isContinued) noteRun(work);
 			await new Promise((resolve) => work.signal.addEventListener('abort', resolve));
@@ -315,93 +342,75 @@ describe('an execution that is cancelled', () => {
 	});
 });
 
-describe('a rest', () => {
+describe('a suspension', () => {
 	const response = { actionResponses: [] as [], metadata: {} };
 	const settings = { saveExecutionProgress: true };
 
 	/** Begins three items on a host that saves progress: one is done at once, two wait. */
-	async function rest(operation: Partial<Operation> = {}) {
-		const begin: Operation['begin'] = (work) => {
-			const { itemIndex, parking } = work;
+	async function suspend(operation: Partial<Operation> = {}) {
+		const begin: Act = ({ itemIndex, parking }) => {
 			if (itemIndex === 0) return Promise.resolve(done({}));
-			noteRun(work);
-			parking.hints.add('It rests.');
-			const { agentId, runId } = runOf(itemIndex);
-			const options = { timeoutMs: 0, pollIntervalMs: 0, whereToWait: 'auto' as const };
-			return Promise.resolve({
-				is: 'waiting',
-				wait: {
-					agentId,
-					runId,
-					startedAt: performance.now(),
-					dueAt: performance.now() + 100_000,
-					options: {
-						...options,
-						onUnsuccessfulRun: 'error',
-						onTimeout: 'error',
-						outputFormat: 'text',
-					},
-					where: 'auto',
-					deadline: Infinity,
-					latestAt: Infinity,
-					troubles: 0,
-					doubts: 0,
-					isEarlier: false,
-					isLong: true,
-				},
-			});
+			parking.hints.add('It waits.');
+			const dueOn = Date.now() + 100_000;
+			return Promise.resolve(() => waitingFor(itemIndex, { dueOn, isLong: true }));
 		};
 		const before = [{ name: 'Source', type: 'n8n-nodes-base.manualTrigger' }];
 		return await run(3, begin, { response, settings, before, operation });
 	}
 
 	test('is asked for once the first runs have started, where progress is saved', async () => {
-		const { outputs, kept } = await rest();
+		const { outputs } = await suspend();
 		expect(outputs).toMatchObject({
 			actions: [
-				{ input: { agentInvocationRest: { runs: 2, source: [{ previousNode: 'Source' }] } } },
+				{ input: { agentInvocationSuspension: { runs: 2, source: [{ previousNode: 'Source' }] } } },
 			],
-		});
-		expect(kept).toMatchObject({
-			agentInvocation: {
-				byRunIndex: {
-					0: { rest: {}, items: { 0: { is: 'done' }, 2: { wait: { isLong: true } } } },
-				},
-			},
 		});
 	});
 
 	test('is not where no run is started: the wait is stored when it is long', async () => {
-		const { outputs } = await rest({ runs: 'gets' });
+		const { outputs } = await suspend({ runs: 'gets' });
 		const [action] = (outputs as { actions: Array<{ input: IDataObject }> }).actions;
-		expect(action?.input.agentInvocationRest).toMatchObject({ runs: 2 });
-		expect(action?.input.agentInvocationRest).toHaveProperty('until', Date.now() + 100_000);
+		expect(action?.input.agentInvocationSuspension).toMatchObject({ runs: 2 });
+		expect(action?.input.agentInvocationSuspension).toHaveProperty('until', Date.now() + 100_000);
 	});
 });
 
-describe('after a rest', () => {
-	const { baseUrl } = credential;
+describe('after a suspension', () => {
 	const response = { actionResponses: [] as [], metadata: {} };
-	const started = (index: number) => ({ is: 'started', fingerprint: '', run: runOf(index) });
 	const source = [{ previousNode: 'If' }];
 
-	/** Runs a node of two items that has rested before, in this execution. */
-	async function resume(items: IDataObject, told: Node = {}, stored: IDataObject = {}) {
+	interface Before {
+		/** Whether n8n ends the execution, and retries it. */
+		isRetried?: boolean;
+		/** Whether the node has failed and not been suspended. */
+		hasFailed?: boolean;
+	}
+
+	/** Runs a node of two items that was suspended before, with these known. */
+	async function resume(
+		items: Record<number, Item>,
+		told: Node = {},
+		{ isRetried = false, hasFailed = false }: Before = {},
+	) {
 		const begun: number[] = [];
 		const entry = { source: { main: [{ previousNode: 'Run' }] } };
-		const memory = { baseUrl, executionId: '1', attempts: 1, beganOn: 0, items, ...stored };
-		const byRunIndex = { 0: { rest: { source }, ...memory } };
-		const begin: Operation['begin'] = ({ itemIndex }) => {
+		const kept: IDataObject = {};
+		const executionId = isRetried ? '0' : '1';
+		const { node = {} } = told;
+		const memory = Memory.open(contextOf({ kept, executionId, node }), true);
+		if (!memory.ok) throw new Error(memory.failure.message);
+		for (const [index, item] of Object.entries(items)) memory.value.note(Number(index), item);
+		if (!hasFailed) memory.value.suspend({ source });
+		const begin: Act = ({ itemIndex }) => {
 			begun.push(itemIndex);
 			return Promise.resolve(done({ began: itemIndex }));
 		};
-		const kept = { agentInvocation: { format: 1, byRunIndex } };
 		return { ...(await run(2, begin, { response, entry, ...told, kept })), begun, entry };
 	}
 
 	test('the node begins what had not begun, and gives what was done', async () => {
 		const outputs = [{ was: 'done' }];
-		const seen = await resume({ 0: { is: 'done', fingerprint: '', outputs } });
+		const seen = await resume({ 0: { is: 'done', outputs } });
 		expect(seen.begun).toEqual([1]);
 		expect(seen.outputs).toMatchObject([[{ json: { was: 'done' } }, { json: { began: 1 } }]]);
 	});
@@ -415,7 +424,7 @@ describe('after a rest', () => {
 		const unreadable = { message: 'Unreadable', description: '', details: {} };
 		const outputs = [{ was: 'done' }];
 		const { outputs: given } = await resume(
-			{ 0: { is: 'done', fingerprint: '', outputs }, 1: started(1) },
+			{ 0: { is: 'done', outputs }, 1: waitingFor(1) },
 			{
 				operation: { concurrency: () => ({ ok: false, failure: unreadable }) },
 				continues: true,
@@ -429,17 +438,13 @@ describe('after a rest', () => {
 		]);
 	});
 
-	test('an item whose options cannot be read any more has failed, and its run is named', async () => {
-		const { thrown, kept } = await resume(
-			{ 1: started(1) },
+	test('an item whose options cannot be read any more in a Retry has failed, and its run is named', async () => {
+		const { thrown } = await resume(
+			{ 0: { is: 'done', outputs: [] }, 1: waitingFor(1) },
 			{ parameters: { options: { timeout: -1 } } },
+			{ isRetried: true },
 		);
-		expect(thrown?.message).toMatch(/Time Limit \(Seconds\)/);
-		expect(kept).toMatchObject({
-			agentInvocation: {
-				byRunIndex: { 0: { items: { 1: { is: 'failed', retriesFrom: { run: runOf(1) } } } } },
-			},
-		});
+		expect(thrown?.message).toMatch(/Time Limit \(Seconds\).*run1/);
 	});
 
 	test.each([
@@ -448,11 +453,11 @@ describe('after a rest', () => {
 	] as const)(
 		'of an execution that crashed, an operation that %s runs has items in doubt: %s',
 		async (runs, isInDoubt) => {
-			const begin: Operation['begin'] = async ({ itemIndex }) => {
+			const begin: Operation['begin'] = async (item, { itemIndex }) => {
 				await new Promise((resolve) => setTimeout(resolve, 10 * itemIndex));
-				return fail('Wrong');
+				return fail('Wrong')!(item);
 			};
-			const { thrown } = await resume({}, { operation: { runs, begin } }, { executionId: '0' });
+			const { thrown } = await resume({}, { operation: { runs, begin } }, { isRetried: true });
 			expect(/may have been started/.test(thrown?.description ?? '')).toBe(isInDoubt);
 		},
 	);
@@ -460,22 +465,15 @@ describe('after a rest', () => {
 	const other = { ...credential, baseUrl: 'https://elsewhere.example.com/api/v1' };
 
 	test('at another service than the runs are at, their items fail', async () => {
-		const { thrown, begun } = await resume({ 1: started(1) }, { credential: other });
+		const { thrown, begun } = await resume({ 1: waitingFor(1) }, { credential: other });
 		expect(thrown?.message).toMatch(/^This node.s credential was removed or changed/);
 		expect(begun).not.toContain(1);
 	});
 
-	test.each([
-		['a retry begins anew, at whatever service', { rest: undefined }, [0, 1]],
-		[
-			'a retry too many of which nothing is known begins what it can',
-			{ rest: undefined, attempts: 2, baseUrl: '' },
-			[0, 1],
-		],
-	])('%s', async (_, stored, begins) => {
-		const retried = { node: { retryOnFail: true, maxTries: 2 } };
-		const { begun, thrown } = await resume({}, { credential: other, ...retried }, stored);
+	test('a retry begins anew, at whatever service', async () => {
+		const node = { retryOnFail: true, maxTries: 2 };
+		const { begun, thrown } = await resume({}, { credential: other, node }, { hasFailed: true });
 		expect(thrown).toBeUndefined();
-		expect(begun).toEqual(begins);
+		expect(begun).toEqual([0, 1]);
 	});
 });

@@ -4,7 +4,7 @@ import { seeRun, thisSchedule } from '../../bench/lateness.cts';
 import { randomFrom } from '../../bench/virtualTime.cts';
 import { Durations, durationsOf } from '../../nodes/AgentInvocation/waiting/durations.ts';
 import {
-	delayAfterTrouble,
+	delayAfterTemporaryFailure,
 	delayBeforeNextPoll,
 } from '../../nodes/AgentInvocation/waiting/schedule.ts';
 
@@ -288,6 +288,6 @@ describe('after trouble', () => {
 		['but never longer than without trouble', 3, 3 * STORED, 3 * STORED],
 		['nor shorter than n8n stores', 1, STORED, STORED],
 	])('%s', (_, troubles, scheduledMs, ms) => {
-		expect(delayAfterTrouble(troubles, scheduledMs, 700)).toBe(ms);
+		expect(delayAfterTemporaryFailure(troubles, scheduledMs, 700)).toBe(ms);
 	});
 });

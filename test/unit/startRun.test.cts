@@ -1,12 +1,21 @@
 import { startRun } from '../../nodes/AgentInvocation/operations/run/startRun.ts';
-import { systemClock as clock } from '../../nodes/AgentInvocation/clock.ts';
-import { RunMemory } from '../../nodes/AgentInvocation/items/memory.ts';
+import { PassTime, systemClock as clock } from '../../nodes/AgentInvocation/clock.ts';
+import {
+	done,
+	isInDoubt,
+	NOT_BEGUN,
+	type Item,
+	type Waiting,
+} from '../../nodes/AgentInvocation/item.ts';
+import { Memory } from '../../nodes/AgentInvocation/items/memory.ts';
+import type { ItemWork } from '../../nodes/AgentInvocation/items/operation.ts';
+import { refused } from '../../nodes/AgentInvocation/items/refused.ts';
+import type { GivenAgent } from '../../nodes/AgentInvocation/operations/findAgent.ts';
 import type { Answer } from '../../nodes/AgentInvocation/service/answer.ts';
 import { RateLimiter } from '../../nodes/AgentInvocation/service/rateLimiter.ts';
-import type { GivenAgent } from '../../nodes/AgentInvocation/operations/findAgent.ts';
-import type { ItemWork } from '../../nodes/AgentInvocation/items/operation.ts';
 import { contextOf, type Told } from '../support/simulation/fakeContext.cts';
 import { settle } from '../support/virtualTime.cts';
+import { waitingItem } from './waitingItem.cts';
 
 beforeEach(() => jest.useFakeTimers());
 afterEach(() => jest.useRealTimers());
@@ -16,6 +25,9 @@ const BASE_URL = 'https://agents.example.com/api/v1';
 const ITEM = { name: 'city', value: 'Paris' };
 
 const created = (body: object = { run_id: RUN_ID }): Answer => ({ kind: 'ok', status: 202, body });
+
+const { options } = waitingItem().wait;
+const PLAN = { waits: true, options, where: 'memory', startsRuns: true } as const;
 
 interface Start {
 	agentId?: GivenAgent;
@@ -31,7 +43,7 @@ interface Start {
 function execution(...answers: Answer[]) {
 	const kept = {};
 	const open = (told: Told = {}) => {
-		const opened = RunMemory.open(contextOf({ kept, ...told }), 0);
+		const opened = Memory.open(contextOf({ kept, ...told }), true);
 		if (!opened.ok) throw new Error(opened.failure.message);
 		return opened.value;
 	};
@@ -70,31 +82,45 @@ function execution(...answers: Answer[]) {
 				context: contextOf({}),
 				itemIndex: 0,
 				service,
-				memory: self.memory,
+				parking: { time: new PassTime(), latestEndOn: Infinity },
 				signal,
+				note: (item: Item) => self.memory.note(0, item),
 			} as unknown as ItemWork;
-			return await settle(startRun(work, agentId, bindings, retries, clock.now() + 60_000));
+			const wanted = {
+				agent: agentId,
+				bindings,
+				retryOnServerError: retries,
+				patienceMs: clock.now() + 60_000,
+			};
+			const item = self.memory.item(0);
+			if (item.is !== 'notBegun') throw new Error(`It is ${item.is}`);
+			const next = await settle(startRun(item, wanted, work, PLAN));
+			self.memory.note(0, next);
+			return next;
 		},
 	};
 	return self;
 }
 
 describe('a run', () => {
-	test('is started and noted', async () => {
+	test('is started, and waited for', async () => {
 		jest.setSystemTime(5_000);
 		const node = execution(created({ run_id: RUN_ID, more: 1 }));
-		const run = { baseUrl: BASE_URL, agentId: 1, runId: RUN_ID, startedOn: 5_000 };
 		expect(await node.start()).toEqual({
-			is: 'started',
-			run,
-			lastSeen: { run_id: RUN_ID, status: 'pending', more: 1 },
-			isEarlier: false,
-			askedMs: 0,
-		});
-		expect(node.memory.item(0)).toEqual({
-			is: 'started',
-			fingerprint: expect.stringMatching(/^.{16}$/) as string,
-			run,
+			is: 'waiting',
+			fingerprints: [expect.stringMatching(/^.{16}$/)],
+			run: { baseUrl: BASE_URL, agentId: 1, runId: RUN_ID },
+			wait: {
+				options,
+				where: 'memory',
+				status: 'pending',
+				beganOn: 5_000,
+				dueOn: 5_300,
+				delayMs: 300,
+				isLong: false,
+				failuresInARow: 0,
+				doubtfulAnswers: 0,
+			},
 		});
 	});
 
@@ -106,7 +132,7 @@ describe('a run', () => {
 
 	test('has an ID that is text, also where the service gives a number', async () => {
 		const node = execution(created({ run_id: 7 }));
-		expect(await node.start()).toMatchObject({ run: { runId: '7' }, lastSeen: { run_id: '7' } });
+		expect(await node.start()).toMatchObject({ run: { runId: '7' } });
 	});
 });
 
@@ -115,10 +141,9 @@ describe('a second attempt', () => {
 		const node = execution(created());
 		await node.start();
 		expect(await node.again().start()).toMatchObject({
-			is: 'started',
+			is: 'waiting',
 			run: { runId: RUN_ID },
-			lastSeen: { run_id: RUN_ID, status: 'pending' },
-			isEarlier: true,
+			wait: { status: 'pending', isEarlier: true, delayMs: 0 },
 		});
 		expect(node.notedAtRequests).toHaveLength(1);
 	});
@@ -127,7 +152,7 @@ describe('a second attempt', () => {
 		const node = execution(created());
 		await node.start();
 		const outputs = [{ run_id: RUN_ID, status: 'succeeded', output: 'Done.' }];
-		node.memory.noteEnd(0, { is: 'done', outputs });
+		node.memory.note(0, done(node.memory.item(0), outputs));
 		expect(await node.again().start()).toMatchObject({ is: 'done', outputs });
 		expect(node.notedAtRequests).toHaveLength(1);
 	});
@@ -136,19 +161,18 @@ describe('a second attempt', () => {
 		const node = execution(created());
 		await node.start();
 		const output = { run_id: RUN_ID, status: 'running' };
-		node.memory.noteEnd(0, { is: 'done', outputs: [output] });
+		node.memory.note(0, done(node.memory.item(0), [output]));
 		expect(await node.again().start()).toMatchObject({
-			is: 'started',
+			is: 'waiting',
 			run: { runId: RUN_ID },
-			lastSeen: { run_id: RUN_ID, status: 'pending' },
-			isEarlier: true,
+			wait: { status: 'pending', isEarlier: true, delayMs: 0 },
 		});
 	});
 
 	test('gives what is no run as it is', async () => {
 		const node = execution(created());
-		node.memory.note(0, { is: 'done', fingerprint: '', outputs: [{ status: 'pending' }] });
-		expect(await node.start()).toMatchObject({ is: 'done' });
+		node.memory.note(0, { is: 'done', outputs: [{ status: 'pending' }] });
+		expect(await node.again().start()).toMatchObject({ is: 'done' });
 		expect(node.notedAtRequests).toEqual([]);
 	});
 
@@ -161,7 +185,8 @@ describe('a second attempt', () => {
 	])('in another execution starts a run for %s', async (_, other) => {
 		const node = execution(created());
 		await node.start();
-		expect(await node.again({ executionId: '2' }).start(other)).toMatchObject({ isEarlier: false });
+		const { wait } = (await node.again({ executionId: '2' }).start(other)) as Waiting;
+		expect(wait.isEarlier).toBeUndefined();
 		expect(node.notedAtRequests).toHaveLength(2);
 	});
 
@@ -178,14 +203,18 @@ describe('a second attempt', () => {
 		const node = execution({ kind: 'ok', status: 200, body }, created());
 		await node.start({ agentId: 'Daily briefing' });
 		const again = node.again({ executionId: '2' });
-		expect(await again.start({ agentId: ' daily BRIEFING ' })).toMatchObject({ isEarlier: true });
+		expect(await again.start({ agentId: ' daily BRIEFING ' })).toMatchObject({
+			wait: { isEarlier: true },
+		});
 		expect(node.notedAtRequests).toHaveLength(2);
 	});
 
 	test('in another execution goes on with the run for the same', async () => {
 		const node = execution(created());
 		await node.start();
-		expect(await node.again({ executionId: '2' }).start()).toMatchObject({ isEarlier: true });
+		expect(await node.again({ executionId: '2' }).start()).toMatchObject({
+			wait: { isEarlier: true },
+		});
 	});
 });
 
@@ -197,19 +226,21 @@ describe('an answer', () => {
 		async (kind) => {
 			const node = execution({ kind, status: 500 });
 			expect(await node.start()).toMatchObject({ is: 'failed' });
-			expect(node.memory.item(0)?.is).toBe('inDoubt');
+			expect(isInDoubt(node.memory.item(0))).toBe(true);
 			const sent = node.notedAtRequests.length;
 			expect(sent).toBe(1);
-			const refused = { is: 'failed', failure: { details: { agent_id: 1 } } };
-			expect(await node.again().start()).toMatchObject(refused);
-			expect(
-				await node.again({ executionId: '2' }).start({ agentId: 1, bindings: [] }),
-			).toMatchObject({
-				failure: {
-					message: expect.stringContaining('may have started a run of agent 1 for') as string,
-					description: expect.stringContaining("with 'Get a run'") as string,
-				},
-			});
+			for (const told of [{}, { executionId: '2' }]) {
+				const item = node.again(told).memory.item(0);
+				expect(item).toMatchObject({ is: 'inDoubt', agentId: 1 });
+				expect(refused(item)).toMatchObject({
+					isRefused: true,
+					failure: {
+						message: expect.stringContaining('may have started a run of agent 1 for') as string,
+						description: expect.stringContaining("with 'Get a run'") as string,
+						details: { agent_id: 1 },
+					},
+				});
+			}
 			expect(node.notedAtRequests).toHaveLength(sent);
 		},
 	);
@@ -219,8 +250,8 @@ describe('an answer', () => {
 		async (kind) => {
 			const node = execution({ kind }, created());
 			expect(await node.start()).toMatchObject({ is: 'failed' });
-			expect(node.memory.item(0)).toBeUndefined();
-			expect(await node.again().start()).toMatchObject({ is: 'started', isEarlier: false });
+			expect(node.again().memory.item(0)).toEqual(NOT_BEGUN);
+			expect(await node.start()).toMatchObject({ is: 'waiting' });
 		},
 	);
 
@@ -228,7 +259,7 @@ describe('an answer', () => {
 		'%s means that nothing was started, so it is sent again',
 		async (kind) => {
 			const node = execution({ kind }, created());
-			expect(await node.start()).toMatchObject({ is: 'started' });
+			expect(await node.start()).toMatchObject({ is: 'waiting' });
 			expect(node.notedAtRequests).toHaveLength(2);
 		},
 	);
@@ -239,7 +270,7 @@ describe('a server error', () => {
 
 	test('is tried again where the user has chosen so', async () => {
 		const node = execution(error, created());
-		expect(await node.start({ retries: true })).toMatchObject({ is: 'started' });
+		expect(await node.start({ retries: true })).toMatchObject({ is: 'waiting' });
 	});
 
 	test('that stays is then taken for nothing', async () => {
@@ -248,13 +279,13 @@ describe('a server error', () => {
 			is: 'failed',
 			failure: { details: { http_status: 503 } },
 		});
-		expect(node.memory.item(0)).toBeUndefined();
+		expect(isInDoubt(node.memory.item(0))).toBe(false);
 	});
 
 	test('is the only one that is taken so', async () => {
 		const node = execution({ kind: 'timedOut' });
 		expect(await node.start({ retries: true })).toMatchObject({ is: 'failed' });
-		expect(node.memory.item(0)?.is).toBe('inDoubt');
+		expect(isInDoubt(node.memory.item(0))).toBe(true);
 	});
 });
 
@@ -266,8 +297,7 @@ describe('an execution that ends meanwhile starts nothing, and leaves the item a
 		const limiter = new RateLimiter(clock);
 		limiter.learn({ kind: 'rateLimited', retryAfter: '9' }, 0);
 		const node = execution(created());
-		expect(await node.start({ agentId, limiter, cancel: true })).toEqual({ is: 'stopped' });
+		expect(await node.start({ agentId, limiter, cancel: true })).toEqual(NOT_BEGUN);
 		expect(node.notedAtRequests).toEqual([]);
-		expect(node.memory.item(0)).toBeUndefined();
 	});
 });

@@ -1,4 +1,5 @@
-import { readWaitOptions, type WaitOptions } from '../../nodes/AgentInvocation/waiting/options.ts';
+import type { WaitOptions } from '../../nodes/AgentInvocation/item.ts';
+import { readWaitOptions } from '../../nodes/AgentInvocation/waiting/options.ts';
 import { contextOf } from '../support/simulation/fakeContext.cts';
 
 const read = (options?: object) => readWaitOptions(contextOf({ parameters: { options } }), 0);

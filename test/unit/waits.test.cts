@@ -1,12 +1,13 @@
 import fc from 'fast-check';
 
-import type { Wait } from '../../nodes/AgentInvocation/itemState.ts';
+import type { Waiting } from '../../nodes/AgentInvocation/item.ts';
 import { Waits } from '../../nodes/AgentInvocation/items/waits.ts';
+import { waitingItem } from './waitingItem.cts';
 
 const anyWait = fc.record({
 	dueAt: fc.nat(50),
 	isLong: fc.boolean(),
-	troubles: fc.nat(1),
+	failuresInARow: fc.nat(1),
 	where: fc.constantFrom('auto', 'memory'),
 });
 /** A wait is added, or taken if it is due by then. */
@@ -16,27 +17,27 @@ test('the first is taken that is due, and of those that are due together the one
 	fc.assert(
 		fc.property(fc.array(anyStep, { maxLength: 200 }), (steps) => {
 			const waits = new Waits();
-			let model: Array<{ index: number; wait: Wait }> = [];
+			let model: Array<{ index: number; item: Waiting; dueAt: number }> = [];
 			const first = (of = model) =>
-				of.reduce((least, { wait }) => Math.min(least, wait.dueAt), Infinity);
+				of.reduce((least, { dueAt }) => Math.min(least, dueAt), Infinity);
 			for (const [index, step] of steps.entries()) {
 				if (typeof step === 'number') {
-					const due = model.find(({ wait }) => wait.dueAt <= step && wait.dueAt === first());
-					const taken = waits.take(step);
-					expect(taken && { index: taken.index, wait: taken.wait }).toEqual(due);
+					const due = model.find(({ dueAt }) => dueAt <= step && dueAt === first());
+					expect(waits.take(step)).toEqual(due && expect.objectContaining(due));
 					model = model.filter((one) => one !== due);
 				} else {
-					const wait = step as Wait;
-					waits.add(index, wait);
-					model.push({ index, wait });
+					const { dueAt, ...changes } = step;
+					const item = waitingItem(changes as object);
+					waits.add(index, item, dueAt);
+					model.push({ index, item, dueAt });
 				}
 				const { size, dueAt, shortDueAt, stayInMemory } = waits;
-				const short = model.filter(({ wait }) => !wait.isLong || wait.troubles > 0);
+				const short = model.filter(({ item: { wait } }) => !wait.isLong || wait.failuresInARow > 0);
 				expect({ size, dueAt, shortDueAt, stayInMemory }).toEqual({
 					size: model.length,
 					dueAt: first(),
 					shortDueAt: first(short),
-					stayInMemory: model.some(({ wait }) => wait.where === 'memory'),
+					stayInMemory: model.some(({ item }) => item.wait.where === 'memory'),
 				});
 			}
 		}),

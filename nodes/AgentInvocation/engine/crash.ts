@@ -1,27 +1,26 @@
 import type { IExecuteFunctions } from 'n8n-workflow';
 
-import type { RunMemory } from '../items/memory';
+import type { Suspension } from './suspend';
 import { isJsonObject } from '../service/types';
 
 /** How much sooner than planned n8n may resume an execution, in ms: the clocks of main and workers may differ. */
 const EARLY_MS = 10_000;
 
 /**
- * Whether an execution that ended unforeseen after a rest may have begun items since n8n stored it. Not while
- * it was stored: it ended then if the date of its resume has not come yet, or had not when it was stopped, of
- * which n8n notes when it was (docs/n8n.md, Memory).
+ * Whether an execution that ended unforeseen after a suspension may have begun items since n8n stored it. It
+ * has not while n8n had it parked: it ended then if the date of its resume has not come yet, or had not come
+ * when it was stopped, which n8n notes (docs/n8n.md, Memory).
  *
- * @param date the present one, in ms since the epoch
+ * @param crashedIn its ID
  */
 export async function mayHaveGoneOn(
 	context: IExecuteFunctions,
-	{ crashedIn, rested }: RunMemory,
-	date: number,
+	crashedIn: string,
+	{ until = 0 }: Suspension,
 ): Promise<boolean> {
-	if (crashedIn === undefined) return false;
-	// A checkpoint is not waited out.
-	const resumesFrom = (rested?.until ?? 0) - EARLY_MS;
-	if (date < resumesFrom) return false;
+	// A checkpoint is over at once.
+	const resumesFrom = until - EARLY_MS;
+	if (Date.now() < resumesFrom) return false;
 	try {
 		const stored = await context.getExecutionDataById(crashedIn);
 		const error: unknown = stored?.resultData.error;

@@ -54,3 +54,9 @@ export function workflowSettings(context: IExecuteFunctions): IWorkflowSettings 
 export function heldBy(context: IExecuteFunctions): IRunExecutionData | undefined {
 	return (context as { runExecutionData?: IRunExecutionData }).runExecutionData;
 }
+
+/** Whether an item that fails is output: n8n would output the node's input in place of an error that is thrown. */
+export function continues(context: IExecuteFunctions): boolean {
+	// A model gets no more than the message of an error that is thrown, and from some hosts nothing.
+	return context.continueOnFail() || isTool(context);
+}

@@ -6,7 +6,7 @@ import {
 } from 'n8n-workflow';
 
 import { sentences, type Failure } from '../result';
-import type { StartedRun } from '../itemMemory';
+import type { StartedRun } from '../item';
 import { WORD_JOINER } from '../storedText';
 import { bound, few } from '../wording';
 

@@ -1,13 +1,9 @@
 import type { IExecuteFunctions } from 'n8n-workflow';
 
 import { hostVersion, isTool, runsInAgent, workflowSettings } from './host';
-import { SHORTEST_STORED_DELAY_MS } from '../waiting/schedule';
-import { whoWaits } from './callers';
 
 /** The major versions of n8n in which the pause was tried. */
 const TRIED_VERSIONS = [1, 2];
-
-const TIMEOUT_IS_NEAR = "the workflow's own timeout is near";
 
 /**
  * Why the engine cannot be asked for anything, neither a checkpoint nor a pause, as the end of a sentence.
@@ -36,19 +32,4 @@ export async function engineObstacle(
 		[!context.getExecutionId(), 'n8n does not store this execution'],
 	];
 	return obstacles.find(([stands]) => stands)?.[1];
-}
-
-/**
- * Why the execution is not to be paused, though the engine could.
- *
- * @param hasPaused whether it has been already, so that nobody waits for it
- * @param msLeft until the workflow's own timeout
- */
-export async function pauseObstacle(
-	context: IExecuteFunctions,
-	hasPaused: boolean,
-	msLeft: number,
-): Promise<string | undefined> {
-	if (msLeft < 2 * SHORTEST_STORED_DELAY_MS) return TIMEOUT_IS_NEAR;
-	return hasPaused ? undefined : await whoWaits(context);
 }

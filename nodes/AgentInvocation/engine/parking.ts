@@ -1,10 +1,11 @@
-import type { EngineResponse, IExecuteFunctions } from 'n8n-workflow';
+import type { IExecuteFunctions } from 'n8n-workflow';
 
-import { systemClock, type Clock } from '../clock';
-import { workflowSettings } from './host';
-import type { RunMemory } from '../items/memory';
+import { PassTime, systemClock as clock } from '../clock';
 import { SHORTEST_STORED_DELAY_MS } from '../waiting/schedule';
-import { engineObstacle, pauseObstacle } from './obstacles';
+import type { Pass } from '../waiting/wait';
+import { whoWaits } from './callers';
+import { workflowSettings } from './host';
+import { engineObstacle } from './obstacles';
 
 /** How long before the workflow's own timeout a wait ends, in ms: a stored one has to be resumed first. */
 const BEFORE_WORKFLOW_TIMEOUT_MS = 30_000;
@@ -12,8 +13,13 @@ const BEFORE_WORKFLOW_TIMEOUT_MS = 30_000;
 /** Workflows that leave less time, in ms, are ended by n8n. */
 const SHORTEST_WORKFLOW_MS = 60_000;
 
+/** The execution is not parked for less, in ms. */
+const LEAST_TIME_LEFT_MS = 2 * SHORTEST_STORED_DELAY_MS;
+
+const TIMEOUT_IS_NEAR = "the workflow's own timeout is near";
+
 /** When n8n loaded the node, and when it first resumed an execution of it since, by the clock. */
-export const hostStart = { loadedAt: systemClock.now(), resumedAt: Infinity };
+export const hostStart = { loadedAt: clock.now(), resumedAt: Infinity };
 
 /**
  * How long n8n's recovery may take after the first resume of its start, in ms. It reads executions that run
@@ -23,13 +29,11 @@ export const hostStart = { loadedAt: systemClock.now(), resumedAt: Infinity };
 const RECOVERY_MS = { beforeEnds: 30_000, beforeParks: 60_000 };
 
 /** Whether, when and why not the execution of a node is parked. */
-export interface Parking {
+export interface Parking extends Pass {
 	/** Why n8n may not store the execution; undefined when it may. */
-	obstacle: string | undefined;
+	obstacle(): Promise<string | undefined>;
 	/** Whether a checkpoint may be made, which n8n stores where it saves progress. */
 	checkpoints: boolean;
-	/** When waits must end since the workflow's own timeout is near, in ms since the epoch. */
-	latestEndOn: number;
 	/** Before that time, by the clock, nothing is polled. */
 	pollsFrom: number;
 	/** Before that time, by the clock, nothing is parked. */
@@ -38,32 +42,39 @@ export interface Parking {
 	hints: Set<string>;
 }
 
-/**
- * Finds out what this host allows.
- *
- * @param response what the host passed to `execute`
- */
+/** What the node knows of its run so far. */
+interface Begun {
+	/** Whether the host passes a response to `execute`. */
+	passesResponse: boolean;
+	/** When the node began, in ms since the epoch. */
+	beganOn: number;
+	/** Whether the execution has been parked before, and whether it was just now. */
+	hasParked: boolean;
+	isResumed: boolean;
+}
+
+/** Finds out what this host allows. */
 export async function openParking(
 	context: IExecuteFunctions,
-	response: EngineResponse | undefined,
-	memory: RunMemory,
-	clock: Clock,
+	{ passesResponse, beganOn, hasParked, isResumed }: Begun,
 ): Promise<Parking> {
-	const { rested, stored } = memory;
-	// With Retry On Fail, the host does not pass one each time.
-	if (response !== undefined) stored.passesResponse = true;
-	const engine = await engineObstacle(context, stored.passesResponse === true);
-	const endsOn = endOfWorkflow(context, stored.beganOn);
-	const msLeft = endsOn - clock.date();
-	const hasPaused = rested?.until !== undefined;
-	const isResumed = hasPaused && memory.beginning === 'goingOn';
+	const engine = await engineObstacle(context, passesResponse);
+	const time = new PassTime();
+	const endsOn = endOfWorkflow(context, beganOn);
 	const holdsFrom = isResumed ? startOfRecovery(clock.now()) : -Infinity;
+	// Seldom asked for, and dear: what n8n has stored is read.
+	let waiter: Promise<string | undefined> | undefined;
 	return {
-		obstacle: engine ?? (await pauseObstacle(context, hasPaused, msLeft)),
-		// What goes on is stored already.
-		checkpoints: engine === undefined && savesProgress(context) && !memory.goesOn,
-		latestEndOn: endsOn - stored.beganOn < SHORTEST_WORKFLOW_MS ? Infinity : endsOn,
-		pollsFrom: Math.min(holdsFrom + RECOVERY_MS.beforeEnds, clock.now() + msLeft),
+		time,
+		obstacle: async () => {
+			if (engine !== undefined) return engine;
+			if (endsOn - time.date() < LEAST_TIME_LEFT_MS) return TIMEOUT_IS_NEAR;
+			// Nobody waits for an execution that was parked before.
+			return hasParked ? undefined : await (waiter ??= whoWaits(context));
+		},
+		checkpoints: engine === undefined && savesProgress(context),
+		latestEndOn: endsOn - beganOn < SHORTEST_WORKFLOW_MS ? Infinity : endsOn,
+		pollsFrom: Math.min(holdsFrom + RECOVERY_MS.beforeEnds, time.momentOf(endsOn)),
 		parksFrom: holdsFrom + RECOVERY_MS.beforeParks,
 		hints: new Set(),
 	};

@@ -7,27 +7,34 @@ import {
 } from 'n8n-workflow';
 
 import { heldBy } from './host';
-import type { Rest } from '../itemMemory';
 import { isJsonObject } from '../service/types';
 
 /**
- * Parking: n8n's own pause in the one execution of the workflow. The node asks the engine to run it once
+ * Parking is n8n's own pause in the one execution of the workflow. The node asks the engine to run it once
  * more, as an action, and then to go on with it. The action puts the execution to wait; on resume n8n
  * passes over it and runs the node, which goes on from its memory. Without a date the action only makes
  * n8n store the execution where it saves progress: a checkpoint. (docs/n8n.md, The pause)
  */
 
 /** The key of the action's input. No item has it. */
-const MARK = 'agentInvocationRest';
+const MARK = 'agentInvocationSuspension';
+
+/** The node hands control to the engine, and gets it back. */
+export interface Suspension {
+	/** A park's: when n8n is to resume, in ms since the epoch. Absent for a checkpoint. */
+	until?: number;
+	/** Where the node's input came from, which the engine overwrites. */
+	source: unknown;
+}
 
 /** What the action is to do. */
-interface Action extends Rest {
+interface Action extends Suspension {
 	/** How many runs are waited for. */
 	runs: number;
 }
 
-/** Asks the engine for a rest. The node's memory must hold all that it is to go on with. */
-export function requestRest(context: IExecuteFunctions, action: Action): EngineRequest {
+/** Asks the engine for a suspension. The node's memory must hold all that it is to go on with. */
+export function requestSuspension(context: IExecuteFunctions, action: Action): EngineRequest {
 	// That of an execution that n8n retries: it would take it for one of the action.
 	delete heldBy(context)?.resultData.error;
 	return {
@@ -55,7 +62,7 @@ export function readAction(context: IExecuteFunctions): Action | undefined {
 }
 
 /** Does what the action is to do, and gives what the node shows while the execution waits. */
-export async function rest(
+export async function suspend(
 	context: IExecuteFunctions,
 	{ until, runs, source }: Action,
 ): Promise<INodeExecutionData[][]> {
@@ -94,7 +101,7 @@ function putBack(context: IExecuteFunctions, entry: IExecuteData): void {
 	heldBy(context)?.executionData?.nodeExecutionStack.unshift(entry, refusing);
 }
 
-/** Where the node's input comes from, to be kept over a rest. */
+/** Where the node's input comes from, to be kept over a suspension. */
 export function sourceOf(context: IExecuteFunctions): unknown {
 	return deepCopy(context.getExecuteData().source?.main ?? null);
 }
@@ -110,7 +117,7 @@ function putSource(context: IExecuteFunctions, source: unknown): void {
 	if (main && Array.isArray(source)) main.splice(0, main.length, ...(source as typeof main));
 }
 
-/** Takes the traces of a rest from the node's entry, and from what the execution shows of the node. */
+/** Takes the traces of a suspension from the node's entry, and from what the execution shows of the node. */
 export function removeTraces(context: IExecuteFunctions, source: unknown): void {
 	const entry = context.getExecuteData();
 	putSource(context, source);

@@ -1,7 +1,7 @@
-import type { Clock } from '../clock';
+import { systemClock as clock, type PassTime } from '../clock';
+import type { Item, ItemThatIs, Waiting } from '../item';
 import type { Failure } from '../result';
 import { GOES_WELL_AFTER_MS, type Concurrency } from './concurrency';
-import type { Ended, ItemState, Step, Wait } from '../itemState';
 import { Waits } from './waits';
 
 /**
@@ -21,22 +21,30 @@ export type Idle =
 	/** n8n stores the execution. */
 	| { is: 'park'; until: number };
 
+/** Where the items are, by index. */
+export interface Items {
+	item(index: number): Item;
+	note(index: number, item: Item): void;
+}
+
 /** What the items are worked through with. Times are those of the clock, in ms. */
 export interface Work {
-	clock: Clock;
 	concurrency: Concurrency;
 	/** Whether the first item that fails ends the loop. */
 	stopsAtFailure: boolean;
 	/** Whether the loop ends with a checkpoint once the first items have begun. */
 	checkpoints: boolean;
+	/** For the dates in the records. */
+	time: PassTime;
+	/** Before that time nothing is polled. */
+	pollsFrom: number;
 	/** Ends the loop from outside. */
 	cancel?: AbortSignal | undefined;
-	begin(index: number, signal: AbortSignal): Promise<Step>;
-	poll(index: number, wait: Wait, signal: AbortSignal): Promise<Step>;
+	/** Gives what becomes of the item; the item as it is where the signal came first. */
+	begin(item: ItemThatIs<'notBegun'>, index: number, signal: AbortSignal): Promise<Item>;
+	poll(item: Waiting, index: number, signal: AbortSignal): Promise<Item>;
 	/** Called with all waits when nothing is under way and nothing due. */
-	idle(waits: Waits): Idle;
-	/** An item has ended. */
-	ended(index: number, step: Ended): void;
+	idle(waits: Waits): Promise<Idle>;
 }
 
 /** Why the loop ended; only after `worked` is every item done or failed. */
@@ -49,8 +57,8 @@ export type LoopEnd =
 
 /**
  * Works through items, several at a time, begun in their order: each is begun, then polled when it is
- * due, until it is done or has failed. What an item waits for lies in its state, so the loop can end while
- * items wait, and another one can go on with the same states.
+ * due, until it is done or has failed. What an item waits for lies in its record, so the loop can end while
+ * items wait, and another one can go on with the same records.
  *
  * When the loop ends early, no further item is begun and the signals of those under way are aborted. It
  * still waits for each of them, so that nothing they were about to learn (the ID of a run just created)
@@ -58,7 +66,7 @@ export type LoopEnd =
  */
 export class Loop {
 	/** In their order; those from `nextToBegin` on. */
-	private notBegun: number[] = [];
+	private notBegun: Array<{ index: number; item: ItemThatIs<'notBegun'> }> = [];
 
 	private nextToBegin = 0;
 
@@ -78,24 +86,27 @@ export class Loop {
 	/** When the latest of the waits began. */
 	private latestStartAt = -Infinity;
 
-	private failure: { index: number; failure: Failure } | undefined;
+	/** The first item that has failed, where that ends the loop. */
+	private failure: LoopEnd | undefined;
 
 	/** The same of an item that is refused: it ends the loop once nothing is left to do. */
-	private refusal: { index: number; failure: Failure } | undefined;
+	private refusal: LoopEnd | undefined;
 
 	private hasNews = false;
 
 	private waking = new AbortController();
 
+	/** @param count how many items there are */
 	constructor(
 		private readonly work: Work,
-		/** By item; the loop writes into it. */
-		readonly states: ItemState[],
+		private readonly items: Items,
+		count: number,
 	) {
-		for (const [index, state] of states.entries()) this.put(index, state);
+		for (let index = 0; index < count; index++) this.put(index, items.item(index));
 		this.order();
 		const free = Math.max(work.concurrency.atFirst - this.waiting.size, 0);
-		this.beforeCheckpoint = work.checkpoints ? Math.min(free, this.leftToBegin) : Infinity;
+		const isToCome = work.checkpoints && this.leftToBegin > 0;
+		this.beforeCheckpoint = isToCome ? Math.min(free, this.leftToBegin) : Infinity;
 	}
 
 	async run(): Promise<LoopEnd> {
@@ -122,29 +133,26 @@ export class Loop {
 	/** Starts what is to be done now, if the loop is not over. */
 	private goOn(): LoopEnd | undefined {
 		if (this.work.cancel?.aborted) return { is: 'cancelled' };
-		if (this.failure) return { is: 'failed', ...this.failure };
+		if (this.failure) return this.failure;
 		const left = this.waiting.size + this.leftToBegin;
 		if (this.begun === this.beforeCheckpoint && this.beginning === 0 && left > 0) {
 			return { is: 'checkpoint' };
 		}
-		const now = this.work.clock.now();
+		const now = clock.now();
 		this.poll(now);
 		this.beginMore(now);
 		return this.underWay.size + left === 0 ? this.end() : undefined;
 	}
 
 	private end(): LoopEnd {
-		return this.refusal ? { is: 'failed', ...this.refusal } : { is: 'worked' };
+		return this.refusal ?? { is: 'worked' };
 	}
 
 	/** What is known comes first. Where the loop is to end with a refusal, nothing new is begun. */
 	private order(): void {
-		const isKnown = (index: number) => {
-			const state = this.states[index];
-			return state?.is === 'notBegun' && state.isKnown === true;
-		};
-		const known = this.notBegun.filter(isKnown);
-		const others = this.refusal ? [] : this.notBegun.filter((index) => !isKnown(index));
+		const known = this.notBegun.filter(({ item }) => item.earlier !== undefined);
+		const isToEnd = this.refusal !== undefined;
+		const others = isToEnd ? [] : this.notBegun.filter(({ item }) => item.earlier === undefined);
 		this.notBegun = [...known, ...others];
 	}
 
@@ -161,15 +169,16 @@ export class Loop {
 		this.goesWell ||= now >= this.triedUntil;
 		const limit = this.goesWell ? most : atFirst;
 		while (this.underWay.size + this.waiting.size < limit && this.beginning < MOST_BEGINNING) {
-			const index = this.notBegun[this.nextToBegin];
-			if (index === undefined || this.begun >= this.beforeCheckpoint) return;
+			const next = this.notBegun[this.nextToBegin];
+			if (!next || this.begun >= this.beforeCheckpoint) return;
 			this.nextToBegin++;
 			this.begun++;
 			this.beginning++;
-			void this.step(index, { is: 'notBegun' }, async (signal) => {
-				const step = await this.work.begin(index, signal);
+			const { index, item } = next;
+			void this.step(index, async (signal) => {
+				const begun = await this.work.begin(item, index, signal);
 				this.beginning--;
-				return step;
+				return begun;
 			});
 		}
 	}
@@ -178,38 +187,34 @@ export class Loop {
 		while (this.underWay.size < MOST_UNDER_WAY) {
 			const due = this.waiting.take(dueBy);
 			if (!due) return;
-			const { index, wait } = due;
-			const before = { is: 'waiting', wait } as const;
-			void this.step(index, before, (signal) => this.work.poll(index, wait, signal));
+			const { index, item } = due;
+			void this.step(index, (signal) => this.work.poll(item, index, signal));
 		}
 	}
 
-	private async step(
-		index: number,
-		before: ItemState,
-		act: (signal: AbortSignal) => Promise<Step>,
-	): Promise<void> {
+	private async step(index: number, act: (signal: AbortSignal) => Promise<Item>): Promise<void> {
 		// A signal for each item under way: Node.js warns of one that many listen to.
 		const controller = new AbortController();
 		this.underWay.set(index, controller);
-		this.states[index] = { is: 'underWay' };
-		const step = await act(controller.signal);
+		const item = await act(controller.signal);
 		this.underWay.delete(index);
-		this.put(index, step.is === 'stopped' ? before : step);
-		if (step.is === 'done' || step.is === 'failed') this.work.ended(index, step);
+		this.put(index, item);
 		this.tell();
 	}
 
-	private put(index: number, state: ItemState): void {
-		this.states[index] = state;
-		if (state.is === 'notBegun') this.notBegun.push(index);
-		if (state.is === 'done' && !state.isUnsuccessful) this.goesWell = true;
-		if (state.is === 'waiting') {
-			this.waiting.add(index, state.wait);
-			this.latestStartAt = Math.max(this.latestStartAt, state.wait.startedAt);
+	private put(index: number, item: Item): void {
+		this.items.note(index, item);
+		if (item.is === 'notBegun') this.notBegun.push({ index, item });
+		if (item.is === 'done' && !item.isUnsuccessful) this.goesWell = true;
+		if (item.is === 'waiting') {
+			const { time, pollsFrom } = this.work;
+			const { dueOn, beganOn } = item.wait;
+			this.waiting.add(index, item, Math.max(time.momentOf(dueOn), pollsFrom));
+			this.latestStartAt = Math.max(this.latestStartAt, time.momentOf(beganOn));
 		}
-		if (state.is === 'failed' && this.work.stopsAtFailure) {
-			this[state.isRefused ? 'refusal' : 'failure'] ??= { index, failure: state.failure };
+		if (item.is === 'failed' && this.work.stopsAtFailure) {
+			const { is, failure } = item;
+			this[item.isRefused ? 'refusal' : 'failure'] ??= { is, index, failure };
 		}
 	}
 
@@ -219,7 +224,8 @@ export class Loop {
 		const due = Math.min(this.waiting.dueAt, triedUntil);
 		if (this.underWay.size >= MOST_UNDER_WAY) return await this.untilNews(Infinity);
 		if (this.underWay.size > 0 || triedUntil < Infinity) return await this.untilNews(due);
-		const next = this.work.idle(this.waiting);
+		const next = await this.work.idle(this.waiting);
+		if (this.work.cancel?.aborted) return undefined;
 		if (next.is === 'park') return { is: 'parked', until: next.until };
 		if (next.is === 'poll') this.poll(next.dueBy);
 		else await this.untilNews(Math.min(next.until, due));
@@ -234,7 +240,6 @@ export class Loop {
 	/** Waits until something has happened, or until `at` by the clock. */
 	private async untilNews(at: number): Promise<undefined> {
 		if (!this.hasNews) {
-			const { clock } = this.work;
 			this.waking = new AbortController();
 			await clock.sleep(at - clock.now(), this.waking.signal);
 		}

@@ -1,21 +1,21 @@
 import type { IExecuteFunctions } from 'n8n-workflow';
 
 import type { Parking } from '../engine/parking';
+import type { Item, ItemThatIs } from '../item';
 import type { Result } from '../result';
-import type { Concurrency } from './concurrency';
-import type { Step } from '../itemState';
-import type { RunMemory } from './memory';
 import type { Service } from '../service/service';
+import type { Concurrency } from './concurrency';
 
 /** What an operation works with on one item. */
 export interface ItemWork {
 	context: IExecuteFunctions;
 	itemIndex: number;
 	service: Service;
-	memory: RunMemory;
 	parking: Parking;
 	/** Aborted when the node ends before this item does. */
 	signal: AbortSignal;
+	/** Remembers how far the item is, before something is sent of which nobody may learn what came of it. */
+	note(item: Item): void;
 }
 
 /** What an operation does with each of the node's items. */
@@ -24,5 +24,6 @@ export interface Operation {
 	concurrency(this: void, context: IExecuteFunctions): Result<Concurrency>;
 	/** What it does with runs, if anything: only what comes of runs is remembered, and started only once. */
 	runs?: 'starts' | 'gets';
-	begin(this: void, work: ItemWork): Promise<Step>;
+	/** Gives what becomes of the item; the item as it is where the signal came first. */
+	begin(this: void, item: ItemThatIs<'notBegun'>, work: ItemWork): Promise<Item>;
 }

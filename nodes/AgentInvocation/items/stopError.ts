@@ -1,15 +1,10 @@
 import type { IExecuteFunctions } from 'n8n-workflow';
 
 import { toNodeError } from '../engine/nodeError';
+import { isInDoubt } from '../item';
 import { sentences, type Failure } from '../result';
-import type { RunMemory } from './memory';
 import { few } from '../wording';
-
-/** An item that has failed and ends the node. */
-interface Stopping {
-	index: number;
-	failure: Failure;
-}
+import type { Memory } from './memory';
 
 /**
  * The error of a node that ends since an item has failed. It names the runs of the other items.
@@ -18,19 +13,20 @@ interface Stopping {
  */
 export function stopError(
 	context: IExecuteFunctions,
-	memory: RunMemory,
+	memory: Memory,
 	count: number,
-	{ index, failure }: Stopping,
+	index: number,
+	failure: Failure,
 ): Error {
 	const others = memory.runs().filter(({ itemIndex }) => itemIndex !== index);
 	// A run that may exist is not among the runs that are known.
 	const inDoubt = Array.from({ length: count }, (_, other) => other).filter(
-		(other) => other !== index && memory.isInDoubt(other),
+		(other) => other !== index && isInDoubt(memory.item(other)),
 	);
 	const description = sentences(
 		failure.description,
 		count > 1 &&
-			(memory.isInDoubt(index)
+			(isInDoubt(memory.item(index))
 				? "To get the results of the other items, set 'On Error' to 'Continue' in this node's settings, save the workflow, and choose 'Retry with currently saved workflow' in Executions."
 				: "To go on with the other items, set 'On Error' to 'Continue' in this node's settings."),
 		others.length > 0 && "'Retry' in Executions keeps the runs of the other items.",

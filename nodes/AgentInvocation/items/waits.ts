@@ -1,9 +1,10 @@
-import type { Wait } from '../itemState';
+import type { Waiting } from '../item';
 
 interface Entry {
-	/** The item's. */
 	index: number;
-	wait: Wait;
+	item: Waiting;
+	/** By the clock. */
+	dueAt: number;
 	/** How many were added before it. */
 	order: number;
 }
@@ -27,7 +28,7 @@ export class Waits {
 		return Math.min(this.long.dueAt, this.short.dueAt);
 	}
 
-	/** The same of those that n8n need not be asked to store: their delay is short, or they have met trouble. */
+	/** The same of those that n8n need not be asked to store: their delay is short, or they have met a temporary failure. */
 	get shortDueAt(): number {
 		return this.short.dueAt;
 	}
@@ -37,9 +38,10 @@ export class Waits {
 		return this.inMemory > 0;
 	}
 
-	add(index: number, wait: Wait): void {
-		this.queueOf(wait).add({ index, wait, order: this.added++ });
-		if (wait.where === 'memory') this.inMemory++;
+	/** @param dueAt when it is to be polled next, by the clock */
+	add(index: number, item: Waiting, dueAt: number): void {
+		this.queueOf(item).add({ index, item, dueAt, order: this.added++ });
+		if (item.wait.where === 'memory') this.inMemory++;
 	}
 
 	/** Takes the first one out if it is due by then. Of those that are due together, it was added first. */
@@ -48,18 +50,18 @@ export class Waits {
 		const [longFirst, shortFirst] = [long.first, short.first];
 		const isLong = longFirst && !(shortFirst && comesBefore(shortFirst, longFirst));
 		const first = isLong ? longFirst : shortFirst;
-		if (!first || first.wait.dueAt > dueBy) return undefined;
-		if (first.wait.where === 'memory') this.inMemory--;
-		return this.queueOf(first.wait).take();
+		if (!first || first.dueAt > dueBy) return undefined;
+		if (first.item.wait.where === 'memory') this.inMemory--;
+		return this.queueOf(first.item).take();
 	}
 
-	private queueOf({ isLong, troubles }: Wait): Queue {
-		return isLong && troubles === 0 ? this.long : this.short;
+	private queueOf({ wait: { isLong, failuresInARow } }: Waiting): Queue {
+		return isLong && failuresInARow === 0 ? this.long : this.short;
 	}
 }
 
 function comesBefore(one: Entry, other: Entry): boolean {
-	const between = one.wait.dueAt - other.wait.dueAt;
+	const between = one.dueAt - other.dueAt;
 	return between < 0 || (between === 0 && one.order < other.order);
 }
 
@@ -77,7 +79,7 @@ class Queue {
 	}
 
 	get dueAt(): number {
-		return this.first?.wait.dueAt ?? Infinity;
+		return this.first?.dueAt ?? Infinity;
 	}
 
 	add(entry: Entry): void {

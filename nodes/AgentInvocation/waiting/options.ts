@@ -1,24 +1,8 @@
 import type { IExecuteFunctions } from 'n8n-workflow';
 
+import type { WaitOptions } from '../item';
 import { readChoice, readNumber, readOptions } from '../readValue';
 import { succeed, type Result } from '../result';
-
-const ON_TROUBLE = ['error', 'output'] as const;
-const OUTPUT_FORMATS = ['text', 'json'] as const;
-const PLACES = ['auto', 'stored', 'memory'] as const;
-
-/** How an item's run is waited for, and what becomes of its end. */
-export interface WaitOptions {
-	/** ms; 0 for no limit. */
-	timeoutMs: number;
-	/** ms; 0 for automatic. */
-	pollIntervalMs: number;
-	onUnsuccessfulRun: (typeof ON_TROUBLE)[number];
-	onTimeout: (typeof ON_TROUBLE)[number];
-	outputFormat: (typeof OUTPUT_FORMATS)[number];
-	/** In memory first and then stored, stored from the start, or in memory only. */
-	whereToWait: (typeof PLACES)[number];
-}
 
 export const DEFAULT_TIMEOUT_S = 3_600;
 export const TIMEOUT_RANGE_S = { minValue: 0, maxValue: 31_536_000 };
@@ -33,29 +17,24 @@ export function readWaitOptions(
 	itemIndex: number,
 ): Result<WaitOptions> {
 	const given = readOptions(context, itemIndex);
-	const timeout = readNumber(
-		given('timeout', DEFAULT_TIMEOUT_S),
-		'Time Limit (Seconds)',
-		TIMEOUT_RANGE_S,
-	);
+	const seconds = given('timeout', DEFAULT_TIMEOUT_S);
+	const timeout = readNumber(seconds, 'Time Limit (Seconds)', TIMEOUT_RANGE_S);
 	if (!timeout.ok) return timeout;
-	const interval = readNumber(
-		given('pollInterval', 0),
-		'Poll Interval (Seconds)',
-		POLL_INTERVAL_RANGE_S,
-	);
+	const every = given('pollInterval', 0);
+	const interval = readNumber(every, 'Poll Interval (Seconds)', POLL_INTERVAL_RANGE_S);
 	if (!interval.ok) return interval;
-	const onUnsuccessfulRun = readChoice(
-		given('onUnsuccessfulRun', 'error'),
-		'If Run Does Not Succeed',
-		ON_TROUBLE,
-	);
+	const choice = <T extends string>(name: string, label: string, choices: readonly [T, ...T[]]) =>
+		readChoice(given(name, choices[0]), label, choices);
+	const onUnsuccessfulRun = choice('onUnsuccessfulRun', 'If Run Does Not Succeed', [
+		'error',
+		'output',
+	]);
 	if (!onUnsuccessfulRun.ok) return onUnsuccessfulRun;
-	const onTimeout = readChoice(given('onTimeout', 'error'), 'If Time Limit Is Reached', ON_TROUBLE);
+	const onTimeout = choice('onTimeout', 'If Time Limit Is Reached', ['error', 'output']);
 	if (!onTimeout.ok) return onTimeout;
-	const outputFormat = readChoice(given('outputFormat', 'text'), 'Output Format', OUTPUT_FORMATS);
+	const outputFormat = choice('outputFormat', 'Output Format', ['text', 'json']);
 	if (!outputFormat.ok) return outputFormat;
-	const whereToWait = readChoice(given('whereToWait', 'auto'), 'Where to Wait', PLACES);
+	const whereToWait = choice('whereToWait', 'Where to Wait', ['auto', 'stored', 'memory']);
 	if (!whereToWait.ok) return whereToWait;
 	return succeed({
 		timeoutMs: timeout.value * 1_000,

@@ -1,97 +1,103 @@
 import type { IDataObject } from 'n8n-workflow';
 
+import {
+	done,
+	failed,
+	failedForGood,
+	type Item,
+	type KnownRun,
+	type Waiting,
+	type WaitOptions,
+} from '../item';
 import { asError, sentences, type Failure } from '../result';
 import { isFinished } from '../service/runStatus';
 import { isJsonObject, type Run } from '../service/types';
 import { nameRun, withoutPeriod } from '../wording';
-import { done, type Step, type Wait } from '../itemState';
-import type { WaitOptions } from './options';
 
-type Subject = Pick<Wait, 'agentId' | 'runId'>;
+type Subject = Pick<KnownRun, 'agentId' | 'runId'>;
 
-/** What becomes of a run as the service shows it, finished or not: output, or a failure. */
-export function resultOf(run: Run, subject: Subject, options: WaitOptions): Step {
+/** What becomes of an item whose run is as the service shows it, finished or not: done, or failed. */
+export function resultOf(item: Item, run: Run, subject: Subject, options: WaitOptions): Item {
 	const { agentId, runId } = subject;
 	const details = { agent_id: agentId, run_id: runId, status: run.status };
 	const isUnsuccessful = isFinished(run) && run.status !== 'succeeded';
 	if (isUnsuccessful && options.onUnsuccessfulRun === 'error') {
-		const failure = {
+		return failedForGood(item, {
 			message: `The agent's run ${describeEnd(run)}${nameRun(subject)}`,
 			description:
 				"This is how the run ended at the service. To output such runs instead, choose 'Output the Run' in 'If Run Does Not Succeed' under 'Options'.",
 			details,
-		};
-		return { is: 'failed', failure, runEnded: true };
+		});
 	}
 
 	const output = outputOf(run, subject);
 	if (options.outputFormat === 'text' || typeof run.output !== 'string') {
-		return done(output, isUnsuccessful);
+		return done(item, [output], isUnsuccessful);
 	}
 	try {
-		return done({ ...output, output: JSON.parse(run.output) }, isUnsuccessful);
+		return done(item, [{ ...output, output: JSON.parse(run.output) }], isUnsuccessful);
 	} catch (thrown) {
-		const failure = {
+		return failed(item, {
 			message: `The agent's output is not JSON${nameRun(subject)}`,
 			description: `Set 'Output Format' under 'Options' to 'Text'. To get the text of this run, use 'Get a run' with its ID and that format. The JSON reader says: ${asError(thrown).message}`,
 			details: { ...details, output: run.output },
-		};
-		return { is: 'failed', failure };
+		});
 	}
 }
 
 const WORKFLOW_ENDS = "The workflow's own timeout, in its settings, leaves no more time.";
 
-/** What becomes of a run that goes on at its time limit. */
-export function timeIsUp(wait: Wait): Step {
-	const { agentId, runId, options, lastSeen } = wait;
-	if (options.onTimeout === 'output') {
-		return done(outputOf(lastSeen ?? { status: 'pending' }, wait));
-	}
-	const failure = {
-		message: `The agent's run has not finished within ${secondsOf(wait)} s${nameRun(wait)}`,
+/**
+ * What becomes of an item whose run goes on at its time limit.
+ *
+ * @param seen the run as the service has just shown it
+ * @param limitOn when the limit was reached, in ms since the epoch
+ */
+export function timeIsUp(item: Waiting, seen: Run, limitOn: number): Item {
+	const { run, wait } = item;
+	if (wait.options.onTimeout === 'output') return done(item, [outputOf(seen, run)]);
+	return failed(item, {
+		message: `The agent's run has not finished within ${secondsOf(item, limitOn)} s${nameRun(run)}`,
 		description: sentences(
 			"It goes on at the service. To get its result later, use 'Get a run' with its ID.",
-			endsWithWorkflow(wait)
+			endsWithWorkflow(item, limitOn)
 				? WORKFLOW_ENDS
 				: "To wait longer, raise 'Time Limit (Seconds)' under 'Options'.",
 		),
-		details: {
-			agent_id: agentId,
-			run_id: runId,
-			...(lastSeen && { status: lastSeen.status }),
-		},
-	};
-	return { is: 'failed', failure };
+		details: { agent_id: run.agentId, run_id: run.runId, status: seen.status },
+	});
 }
 
 /**
- * What becomes of a run of which nothing could be learned at its time limit, so that it may have finished.
+ * What becomes of an item of whose run nothing could be learned at its time limit, so that it may have
+ * finished.
  *
- * @param trouble that the last poll met
+ * @param met what the last poll met
+ * @param limitOn when the limit was reached, in ms since the epoch
  */
-export function noAnswer(wait: Wait, trouble: Failure): Step {
-	const failure = {
-		message: `At the time limit of ${secondsOf(wait)} s the service did not tell whether the agent's run has finished${nameRun(wait)}`,
+export function noAnswer(item: Waiting, met: Failure, limitOn: number): Item {
+	const { run } = item;
+	return failed(item, {
+		message: `At the time limit of ${secondsOf(item, limitOn)} s the service did not tell whether the agent's run has finished${nameRun(run)}`,
 		description: sentences(
 			"To get its result, use 'Get a run' with its ID.",
-			endsWithWorkflow(wait) && WORKFLOW_ENDS,
-			`What the last poll met: ${withoutPeriod(trouble.message.replace(nameRun(wait), ''))}.`,
-			trouble.description,
+			endsWithWorkflow(item, limitOn) && WORKFLOW_ENDS,
+			`What the last poll met: ${withoutPeriod(met.message.replace(nameRun(run), ''))}.`,
+			met.description,
 		),
-		details: { ...trouble.details, agent_id: wait.agentId, run_id: wait.runId },
-	};
-	return { is: 'failed', failure };
+		details: { ...met.details, agent_id: run.agentId, run_id: run.runId },
+	});
 }
 
 /** The time limit in s, to a tenth. */
-function secondsOf({ startedAt, deadline }: Wait): number {
-	return Math.max(Math.round((deadline - startedAt) / 100) / 10, 0);
+function secondsOf({ wait }: Waiting, limitOn: number): number {
+	return Math.max(Math.round((limitOn - wait.beganOn) / 100) / 10, 0);
 }
 
 /** Whether the workflow's own timeout ends the wait, and not the time limit. */
-function endsWithWorkflow({ options, startedAt, deadline }: Wait): boolean {
-	return options.timeoutMs === 0 || Math.round(deadline - startedAt) < options.timeoutMs;
+function endsWithWorkflow({ wait }: Waiting, limitOn: number): boolean {
+	const { timeoutMs } = wait.options;
+	return timeoutMs === 0 || limitOn < wait.beganOn + timeoutMs;
 }
 
 function describeEnd({ status, error }: Run): string {

@@ -74,20 +74,20 @@ function worthwhilePoll(endsMs: readonly number[]): number {
 }
 
 /**
- * How long to wait after a poll that met trouble in passing: where delays are short, the time that
+ * How long to wait after a poll that met a temporary failure: where delays are short, the time that
  * attempts are apart; where they are long enough to be stored, from the shortest of those on, doubling.
- * These are never longer than without trouble.
+ * These are never longer than without a failure.
  *
- * @param troubles how many polls in a row have met trouble
- * @param scheduledMs the delay without trouble
+ * @param failures how many polls in a row have met one
+ * @param scheduledMs the delay without one
  * @param backoffMs how far attempts are apart
  * @returns ms
  */
-export function delayAfterTrouble(
-	troubles: number,
+export function delayAfterTemporaryFailure(
+	failures: number,
 	scheduledMs: number,
 	backoffMs: number,
 ): number {
 	if (scheduledMs < SHORTEST_STORED_DELAY_MS) return backoffMs;
-	return Math.min(SHORTEST_STORED_DELAY_MS * 2 ** (troubles - 1), scheduledMs);
+	return Math.min(SHORTEST_STORED_DELAY_MS * 2 ** (failures - 1), scheduledMs);
 }

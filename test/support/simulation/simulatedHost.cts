@@ -130,7 +130,7 @@ export class SimulatedHost {
 
 	/** Passes a rest as n8n does: all that outlives it is JSON. */
 	async rest({ actions }: EngineRequest): Promise<void> {
-		const input = actions[0]?.input.agentInvocationRest as { until?: number };
+		const input = actions[0]?.input.agentInvocationSuspension as { until?: number };
 		const forMs = input.until === undefined ? null : input.until - Date.now();
 		this.context = JSON.parse(JSON.stringify(this.context)) as IDataObject;
 		this.rests.push({ forMs, memory: structuredClone(this.context) });

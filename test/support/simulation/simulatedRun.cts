@@ -1,9 +1,9 @@
-import { systemClock as clock } from '../../../nodes/AgentInvocation/clock.ts';
+import { PassTime, systemClock as clock } from '../../../nodes/AgentInvocation/clock.ts';
 import { fixedAt } from '../../../nodes/AgentInvocation/items/concurrency.ts';
-import type { Step, Wait } from '../../../nodes/AgentInvocation/itemState.ts';
+import type { Item, Wait, WaitOptions } from '../../../nodes/AgentInvocation/item.ts';
 import { Loop } from '../../../nodes/AgentInvocation/items/loop.ts';
-import { beginWait, pollRun } from '../../../nodes/AgentInvocation/waiting/poll.ts';
-import type { WaitOptions } from '../../../nodes/AgentInvocation/waiting/options.ts';
+import { pollRun } from '../../../nodes/AgentInvocation/waiting/poll.ts';
+import { beginWait } from '../../../nodes/AgentInvocation/waiting/wait.ts';
 import type { Answer } from '../../../nodes/AgentInvocation/service/answer.ts';
 import { RateLimiter } from '../../../nodes/AgentInvocation/service/rateLimiter.ts';
 import type { Service } from '../../../nodes/AgentInvocation/service/service.ts';
@@ -48,56 +48,63 @@ export function simulateRun(
 }
 
 /** How a wait differs from the usual one. */
-export type WaitChanges = Partial<Wait & Pick<WaitOptions, 'timeoutMs' | 'pollIntervalMs'>>;
+export interface WaitChanges
+	extends Partial<Pick<WaitOptions, 'timeoutMs' | 'pollIntervalMs'>>, Partial<Wait> {
+	/** Whether the run was created here; true when absent. */
+	isOwn?: boolean;
+	/** When waits must end since the workflow's own timeout is near, in ms since the epoch. */
+	latestEndOn?: number;
+}
 
 /**
  * Waits for a run that was just created, with nothing but the node's own loop and polls.
  *
- * @param changes to the wait; `lastSeen: undefined` for a run that was not created here
  * @returns what the last poll made of the item; undefined when the signal came first
  */
 export async function waitForRun(
 	service: Service,
-	{ timeoutMs = 0, pollIntervalMs = 0, ...changes }: WaitChanges = {},
+	changes: WaitChanges = {},
 	cancel?: AbortSignal,
-): Promise<Step | undefined> {
-	const wait = {
-		agentId: 1,
-		runId: RUN_ID,
-		lastSeen: { run_id: RUN_ID, status: 'pending' },
-		startedAt: clock.now(),
-		deadline: clock.now() + (timeoutMs || Infinity),
-		latestAt: Infinity,
-		where: 'memory' as const,
-		options: {
-			timeoutMs,
-			pollIntervalMs,
-			onUnsuccessfulRun: 'error' as const,
-			onTimeout: 'error' as const,
-			outputFormat: 'text' as const,
-			whereToWait: 'memory' as const,
-		},
-		isEarlier: false,
-		...changes,
+): Promise<Item | undefined> {
+	const {
+		timeoutMs = 0,
+		pollIntervalMs = 0,
+		isOwn = true,
+		latestEndOn = Infinity,
+		...others
+	} = changes;
+	const time = new PassTime();
+	const run = { baseUrl: service.baseUrl, agentId: 1, runId: RUN_ID };
+	const options: WaitOptions = {
+		timeoutMs,
+		pollIntervalMs,
+		onUnsuccessfulRun: 'error',
+		onTimeout: 'error',
+		outputFormat: 'text',
+		whereToWait: 'memory',
 	};
-	const isOwn = wait.lastSeen !== undefined;
-	let last: Step | undefined;
+	const lastSeen = { run_id: RUN_ID, status: 'pending' };
+	const beginning = { options, where: 'memory' as const, ...(isOwn && { lastSeen }), ...others };
+	const begun = beginWait({ is: 'notBegun' }, run, beginning, { time, latestEndOn });
+	let item: Item = { ...begun, wait: { ...begun.wait, ...others } };
+	let last: Item | undefined;
 	const loop = new Loop(
 		{
-			clock,
 			concurrency: fixedAt(1),
 			stopsAtFailure: false,
 			checkpoints: false,
+			time,
+			pollsFrom: -Infinity,
 			cancel,
 			begin: () => Promise.reject(new Error('nothing is to be begun')),
-			async poll(_index, current, signal) {
-				last = await pollRun(service, current, { clock, signal });
+			async poll(current, _index, signal) {
+				last = await pollRun(current, { service, time, latestEndOn, signal });
 				return last;
 			},
-			idle: () => ({ is: 'sleep', until: Infinity }),
-			ended: () => {},
+			idle: () => Promise.resolve({ is: 'sleep', until: Infinity }),
 		},
-		[{ is: 'waiting', wait: beginWait(wait, service.baseUrl, clock, !isOwn) }],
+		{ item: () => item, note: (_, next) => (item = next) },
+		1,
 	);
 	const end = await loop.run();
 	return end.is === 'cancelled' ? undefined : last;

@@ -3,20 +3,19 @@ import type { IDataObject, IExecuteFunctions, INodeProperties } from 'n8n-workfl
 import { readBoolean, readNumber, readOptions } from '../../readValue';
 import { succeed, type Result } from '../../result';
 import { AUTOMATIC, fixedAt, type Concurrency } from '../../items/concurrency';
-import { done, failed, type Step } from '../../itemState';
-import { readWaitOptions, type WaitOptions } from '../../waiting/options';
+import { done, failed, type Item, type ItemThatIs } from '../../item';
 import { dryRun } from '../../service/endpoints';
 import { read } from '../../service/read';
 import { READ_PATIENCE_MS } from '../../service/retryPolicy';
-import { isJsonObject, isRunId, type ParameterBinding } from '../../service/types';
+import { isJsonObject, type ParameterBinding } from '../../service/types';
 import { agentField } from '../agentField';
 import { findAgent, readAgent, type GivenAgent } from '../findAgent';
 import type { ItemWork, Operation } from '../../items/operation';
-import { waitFor } from '../../items/itemWait';
 import { notInTools, parameterFields } from './parameterFields';
 import { readBindings } from './parameters';
-import { goOnFrom, refuseRunId, startRun, type Started } from './startRun';
-import { readWaits, waitForCompletion, waitOptionFields, whileWaiting } from './waitOptionFields';
+import { goOnFrom, startRun } from './startRun';
+import { waitForCompletion, waitOptionFields, whileWaiting } from './waitOptionFields';
+import { readWaitPlan } from './waitPlan';
 
 /** How many items may have begun and not ended, where the user says. */
 const CONCURRENCY_RANGE = { minValue: 0, maxValue: 1_000 };
@@ -91,62 +90,51 @@ function concurrency(context: IExecuteFunctions): Result<Concurrency> {
 	return succeed(count.value === 0 ? AUTOMATIC : fixedAt(count.value));
 }
 
-async function begin(work: ItemWork): Promise<Step> {
+async function begin(item: ItemThatIs<'notBegun'>, work: ItemWork): Promise<Item> {
 	const { context, itemIndex } = work;
-	const options = readWaitOptions(context, itemIndex);
-	if (!options.ok) return failed(options);
-	const waits = readWaits(context, itemIndex, true);
-	if (!waits.ok) return failed(waits);
-	const started = goOnFrom(work) ?? (await start(work, options.value, waits.value));
-	if (started.is !== 'started') return started;
-	const { run, lastSeen } = started;
-	if (!isRunId(run.runId)) return refuseRunId(run);
-	if (!waits.value) {
-		const ids = { agent_id: run.agentId };
-		return done({ ...ids, ...lastSeen, ...ids } as IDataObject);
-	}
-	return waitFor(run, options.value, work, started);
-}
-
-/** Starts an item's run, or compiles its prompt in a dry run. */
-async function start(
-	work: ItemWork,
-	{ timeoutMs }: WaitOptions,
-	waits: boolean,
-): Promise<Started | Step> {
-	const { context, itemIndex } = work;
+	const plan = await readWaitPlan(work, true);
+	if (!plan.ok) return failed(item, plan.failure);
+	const earlier = goOnFrom(item, work, plan.value);
+	if (earlier) return earlier;
 	const agent = readAgent(context.getNodeParameter('agentId', itemIndex, ''));
-	if (!agent.ok) return failed(agent);
+	if (!agent.ok) return failed(item, agent.failure);
 	const bindings = readBindings(context, itemIndex);
-	if (!bindings.ok) return failed(bindings);
+	if (!bindings.ok) return failed(item, bindings.failure);
 	const dry = readBoolean(context.getNodeParameter('dryRun', itemIndex, false), 'Dry Run');
-	if (!dry.ok) return failed(dry);
-	if (dry.value) return await compileOnly(agent.value, bindings.value, work);
+	if (!dry.ok) return failed(item, dry.failure);
+	if (dry.value) return await compileOnly(item, agent.value, bindings.value, work);
 	const retries = readBoolean(
 		readOptions(context, itemIndex)('retryCreateOnServerError', false),
 		'Retry Create on Server Error',
 	);
-	if (!retries.ok) return failed(retries);
-	const waitsMs = waits ? timeoutMs || Infinity : 0;
-	const patienceMs = Math.max(waitsMs, READ_PATIENCE_MS);
-	return await startRun(work, agent.value, bindings.value, retries.value, patienceMs);
+	if (!retries.ok) return failed(item, retries.failure);
+	const { waits, options } = plan.value;
+	const waitsMs = waits ? options.timeoutMs || Infinity : 0;
+	const wanted = {
+		agent: agent.value,
+		bindings: bindings.value,
+		retryOnServerError: retries.value,
+		patienceMs: Math.max(waitsMs, READ_PATIENCE_MS),
+	};
+	return await startRun(item, wanted, work, plan.value);
 }
 
 /** Gives exactly what the service answered; what is no object goes under `result`. */
 async function compileOnly(
+	item: Item,
 	agent: GivenAgent,
 	bindings: ParameterBinding[],
 	work: ItemWork,
-): Promise<Step> {
+): Promise<Item> {
 	const { service, signal } = work;
 	const found = await findAgent(agent, work);
-	if (signal.aborted) return { is: 'stopped' };
-	if (!found.ok) return failed(found);
+	if (signal.aborted) return item;
+	if (!found.ok) return failed(item, found.failure);
 	const agentId = found.value;
 	const about = { agentId, bindings };
 	const compiled = await read(service, dryRun(agentId, bindings), about, { signal });
-	if (signal.aborted) return { is: 'stopped' };
-	if (!compiled.ok) return failed(compiled);
+	if (signal.aborted) return item;
+	if (!compiled.ok) return failed(item, compiled.failure);
 	const { value } = compiled;
-	return done((isJsonObject(value) ? value : { result: value }) as IDataObject);
+	return done(item, [(isJsonObject(value) ? value : { result: value }) as IDataObject]);
 }

@@ -1,20 +1,19 @@
 import type { INodeProperties } from 'n8n-workflow';
 
-import { systemClock as clock } from '../../clock';
 import { succeed } from '../../result';
 import { fixedAt } from '../../items/concurrency';
-import { failed, type Step } from '../../itemState';
+import { failed, type Item, type ItemThatIs } from '../../item';
 import { resultOf } from '../../waiting/output';
-import { readWaitOptions } from '../../waiting/options';
+import { beginWait } from '../../waiting/wait';
 import { getRun } from '../../service/endpoints';
 import { read } from '../../service/read';
 import { agentField } from '../agentField';
 import { findAgent, readAgent } from '../findAgent';
 import { readRunId } from '../ids';
 import type { ItemWork, Operation } from '../../items/operation';
-import { waitFor } from '../../items/itemWait';
 import { goOnFrom } from './startRun';
-import { readWaits, waitForCompletion, waitOptionFields } from './waitOptionFields';
+import { waitForCompletion, waitOptionFields } from './waitOptionFields';
+import { readWaitPlan } from './waitPlan';
 
 /** As many as there may be: the rate limiter paces the requests, and a wait costs next to nothing. */
 const CONCURRENCY = 1_000;
@@ -52,33 +51,24 @@ export const get: Operation = {
 	begin,
 };
 
-async function begin(work: ItemWork): Promise<Step> {
-	const { context, itemIndex, service, memory, signal } = work;
-	const options = readWaitOptions(context, itemIndex);
-	if (!options.ok) return failed(options);
-	const waits = readWaits(context, itemIndex, false);
-	if (!waits.ok) return failed(waits);
-	const earlier = waits.value ? goOnFrom(work) : undefined;
-	if (earlier) {
-		return earlier.is === 'started' ? waitFor(earlier.run, options.value, work, earlier) : earlier;
-	}
+async function begin(item: ItemThatIs<'notBegun'>, work: ItemWork): Promise<Item> {
+	const { context, itemIndex, service, parking, signal } = work;
+	const plan = await readWaitPlan(work, false);
+	if (!plan.ok) return failed(item, plan.failure);
+	const { waits, options } = plan.value;
+	const earlier = waits ? goOnFrom(item, work, plan.value) : undefined;
+	if (earlier) return earlier;
 	const agent = readAgent(context.getNodeParameter('agentId', itemIndex, ''));
-	if (!agent.ok) return failed(agent);
+	if (!agent.ok) return failed(item, agent.failure);
 	const id = readRunId(context.getNodeParameter('runId', itemIndex, ''));
-	if (!id.ok) return failed(id);
+	if (!id.ok) return failed(item, id.failure);
 	const found = await findAgent(agent.value, work);
-	if (signal.aborted) return { is: 'stopped' };
-	if (!found.ok) return failed(found);
+	if (signal.aborted) return item;
+	if (!found.ok) return failed(item, found.failure);
 
-	const agentId = found.value;
-	const runId = id.value;
-	if (waits.value) {
-		const run = { baseUrl: service.baseUrl, agentId, runId, startedOn: clock.date() };
-		memory.note(itemIndex, { is: 'started', fingerprint: '', run });
-		return waitFor(run, options.value, work);
-	}
-
-	const run = await read(service, getRun(agentId, runId), { agentId, runId }, { signal });
-	if (signal.aborted) return { is: 'stopped' };
-	return run.ok ? resultOf(run.value, { agentId, runId }, options.value) : failed(run);
+	const run = { baseUrl: service.baseUrl, agentId: found.value, runId: id.value };
+	if (waits) return beginWait(item, run, plan.value, parking);
+	const seen = await read(service, getRun(run.agentId, run.runId), run, { signal });
+	if (signal.aborted) return item;
+	return seen.ok ? resultOf(item, seen.value, run, options) : failed(item, seen.failure);
 }

@@ -1,28 +1,31 @@
 import { createHash } from 'node:crypto';
 
+import type { IDataObject } from 'n8n-workflow';
+
 import { systemClock as clock } from '../../clock';
-import type { ItemMemory, KnownRun } from '../../itemMemory';
-import { failed, type Step } from '../../itemState';
+import { done, failed, type Item, type ItemThatIs, type KnownRun } from '../../item';
+import type { ItemWork } from '../../items/operation';
 import { answerKinds } from '../../service/answerKinds';
 import { createRun } from '../../service/endpoints';
-import { failWith } from '../../service/explainAnswer';
+import { explainAnswer } from '../../service/explainAnswer';
 import { retryAfterMs } from '../../service/retryPolicy';
+import { isFinished } from '../../service/runStatus';
 import { sendWithRetry } from '../../service/sendWithRetry';
-import type { ParameterBinding, Run } from '../../service/types';
+import { isRun, isRunId, type ParameterBinding, type Run } from '../../service/types';
+import { beginWait, type Beginning } from '../../waiting/wait';
 import { findAgent, nameKey, type GivenAgent } from '../findAgent';
-import type { ItemWork } from '../../items/operation';
-import { nameRun } from '../../wording';
+import type { WaitPlan } from './waitPlan';
 
-/** An item's run. */
-export interface Started {
-	is: 'started';
-	run: KnownRun;
-	/** What the service has answered about it. */
-	lastSeen: Run;
-	/** Whether an earlier attempt of the node has started it. */
-	isEarlier: boolean;
-	/** For how long that answer asks clients to back off, in ms. */
-	askedMs?: number;
+type NotBegun = ItemThatIs<'notBegun'>;
+
+/** What an item is to start. */
+interface Wanted {
+	agent: GivenAgent;
+	bindings: ParameterBinding[];
+	/** Whether a create may be sent again after a 5xx. */
+	retryOnServerError: boolean;
+	/** For how long the service may take no requests of the API key at all, in ms. */
+	patienceMs: number;
 }
 
 /**
@@ -30,93 +33,99 @@ export interface Started {
  * one for the same item, agent and bindings, that one, or its result, is given in its place.
  *
  * The name of an agent is looked up for a new run alone: by now it may be another agent's, or nobody's.
- *
- * @param retryOnServerError whether a create may be sent again after a 5xx
- * @param patienceMs for how long the service may take no requests of the API key at all
  */
 export async function startRun(
+	item: NotBegun,
+	{ agent, bindings, retryOnServerError, patienceMs }: Wanted,
 	work: ItemWork,
-	agent: GivenAgent,
-	bindings: ParameterBinding[],
-	retryOnServerError: boolean,
-	patienceMs: number,
-): Promise<Started | Step> {
-	const { itemIndex, service, memory, signal } = work;
-	const asGiven = fingerprintOf(service.baseUrl, agent, bindings);
-	const earlier = goOnFrom(work, asGiven);
+	plan: WaitPlan,
+): Promise<Item> {
+	const { service, signal } = work;
+	const { baseUrl } = service;
+	const asGiven = fingerprintOf(baseUrl, agent, bindings);
+	const earlier = goOnFrom(item, work, plan, asGiven);
 	if (earlier) return earlier;
 
 	const found = await findAgent(agent, work);
-	if (signal.aborted) return { is: 'stopped' };
-	if (!found.ok) return failed(found);
+	if (signal.aborted) return item;
+	if (!found.ok) return failed(item, found.failure);
 	const agentId = found.value;
-	const byId = fingerprintOf(service.baseUrl, agentId, bindings);
-	const same = goOnFrom(work, byId);
+	const byId = fingerprintOf(baseUrl, agentId, bindings);
+	const same = goOnFrom(item, work, plan, byId);
 	if (same) return same;
 
 	// In doubt from now on, until the answer says otherwise.
-	const fingerprint = [...new Set([byId, asGiven])].join(' ');
-	memory.note(itemIndex, { is: 'inDoubt', fingerprint, agentId });
+	const fingerprints = [...new Set([byId, asGiven])];
+	const inDoubt: Item = { is: 'inDoubt', fingerprints, agentId };
+	work.note(inDoubt);
 	const purpose = retryOnServerError ? 'createRetryingServerErrors' : 'create';
 	const request = createRun(agentId, bindings);
 	const patience = { clock, since: clock.now(), patienceMs, signal };
 	const answer = await sendWithRetry(service, request, purpose, patience);
+	if (answer.kind === 'aborted') return item;
 	if (answer.kind === 'ok' && answer.body) {
 		const runId = String(answer.body.run_id);
-		const run = { baseUrl: service.baseUrl, agentId, runId, startedOn: clock.date() };
-		memory.note(itemIndex, { is: 'started', fingerprint, run });
 		const lastSeen = { status: 'pending', ...answer.body, run_id: runId };
 		const askedMs = retryAfterMs(answer, clock.date());
-		return { is: 'started', run, lastSeen, isEarlier: false, askedMs };
+		return startedRun(fingerprints, { baseUrl, agentId, runId }, work, plan, { lastSeen, askedMs });
 	}
 	// With the option to repeat a create after a 5xx, the user takes such an answer for 'nothing started'.
 	const isTakenForNothing = retryOnServerError && answer.kind === 'serverError';
-	if (!answerKinds[answer.kind].mayHaveStarted || isTakenForNothing) memory.forget(itemIndex);
-	if (answer.kind === 'aborted') return { is: 'stopped' };
-	return failed(failWith(answer, { agentId, bindings, startsRun: true, baseUrl: service.baseUrl }));
+	const mayHaveStarted = answerKinds[answer.kind].mayHaveStarted && !isTakenForNothing;
+	const failure = explainAnswer(answer, { agentId, bindings, startsRun: true, baseUrl });
+	return failed(mayHaveStarted ? inDoubt : { is: 'notBegun' }, failure);
 }
 
 /**
- * What an earlier attempt has left of an item to go on from, if anything.
+ * What becomes of an item of which an earlier attempt has left something to go on from. As long as the user has
+ * not changed the node, an item starts the same, whatever its expressions give this time. A run at another
+ * service cannot be asked for.
  *
- * @param fingerprint of what it would start now; absent where that is not known yet
+ * @param fingerprint of what the item would start now; absent where that is not known yet
+ * @returns undefined when there is nothing to go on from
  */
 export function goOnFrom(
-	{ memory, itemIndex, service }: ItemWork,
+	{ earlier }: NotBegun,
+	work: ItemWork,
+	plan: WaitPlan,
 	fingerprint?: string,
-): Started | Step | undefined {
-	const known = memory.recall(itemIndex, service.baseUrl, fingerprint);
-	if (known?.is === 'inDoubt') return refuse(known);
-	if (known?.is === 'started') {
-		const lastSeen = { run_id: known.run.runId, status: 'pending' };
-		return { is: 'started', run: known.run, lastSeen, isEarlier: true };
-	}
-	return known?.is === 'done' ? known : undefined;
+): Item | undefined {
+	const { run, fingerprints = [] } = earlier ?? {};
+	const isElsewhere = run !== undefined && run.baseUrl !== work.service.baseUrl;
+	const isSame = fingerprint !== undefined && fingerprints.includes(fingerprint);
+	if (!earlier || isElsewhere || (earlier.isOld && !isSame)) return undefined;
+	if (!run || (earlier.is === 'done' && !isOfUnfinishedRun(earlier))) return earlier;
+	const lastSeen = { run_id: run.runId, status: 'pending' };
+	const isEarlier = plan.startsRuns;
+	return startedRun(fingerprints, run, work, plan, { lastSeen, isEarlier, isDueNow: true });
 }
 
-/** Starts no run for an item that may have one. */
-export function refuse({ agentId }: ItemMemory & { is: 'inDoubt' }): Step & { is: 'failed' } {
-	const run = agentId === undefined ? 'a run' : `a run of agent ${agentId}`;
-	return {
-		is: 'failed',
-		isRefused: true,
-		failure: {
-			message: `An earlier attempt may have started ${run} for this item, so this one starts none`,
-			description:
-				"The service did not answer clearly when the run was to be started, or n8n stopped at that moment. Check at the service whether it is there, and get its result with 'Get a run'. To start one in any case, execute the workflow anew instead of retrying it.",
-			details: agentId === undefined ? {} : { agent_id: agentId },
-		},
-	};
+/** Whether what was output is a run that was not waited for, or that went on at its time limit. */
+function isOfUnfinishedRun({ outputs: [output] }: ItemThatIs<'done'>): boolean {
+	return isRun(output) && !isFinished(output);
+}
+
+/** Waits for an item's run, or gives its ID. */
+function startedRun(
+	fingerprints: string[],
+	run: KnownRun,
+	{ parking }: ItemWork,
+	{ waits, options, where }: WaitPlan,
+	known: Omit<Beginning, 'options' | 'where'> & { lastSeen: Run },
+): Item {
+	const begun = { options, where, ...known };
+	const waiting = beginWait({ is: 'notBegun', fingerprints }, run, begun, parking);
+	if (!isRunId(run.runId)) return refuseRunId(waiting);
+	const ids = { agent_id: run.agentId };
+	return waits ? waiting : done(waiting, [{ ...ids, ...known.lastSeen, ...ids } as IDataObject]);
 }
 
 /** Asks for no run whose ID would lead elsewhere, and so starts none in its place either. */
-export function refuseRunId(run: KnownRun): Step {
-	return failed({
-		failure: {
-			message: `The run was started, but its ID cannot be used in an address${nameRun(run)}`,
-			description: 'Its result can only be looked up at the service itself.',
-			details: { agent_id: run.agentId, run_id: run.runId },
-		},
+function refuseRunId(item: Item): Item {
+	return failed(item, {
+		message: 'The run was started, but its ID cannot be used in an address',
+		description: 'Its result can only be looked up at the service itself.',
+		details: {},
 	});
 }
 

@@ -1,7 +1,5 @@
-import type { IExecuteFunctions, INodeProperties } from 'n8n-workflow';
+import type { INodeProperties } from 'n8n-workflow';
 
-import { readBoolean } from '../../readValue';
-import type { Result } from '../../result';
 import { DEFAULT_TIMEOUT_S, POLL_INTERVAL_FIELD_S, TIMEOUT_RANGE_S } from '../../waiting/options';
 
 export const waitForCompletion: INodeProperties = {
@@ -12,16 +10,6 @@ export const waitForCompletion: INodeProperties = {
 	description:
 		'Whether to wait until the run has finished, up to the time limit (an hour unless changed), and output its result',
 };
-
-/** Whether an item's run is waited for. */
-export function readWaits(
-	context: IExecuteFunctions,
-	itemIndex: number,
-	byDefault: boolean,
-): Result<boolean> {
-	const { name, displayName } = waitForCompletion;
-	return readBoolean(context.getNodeParameter(name, itemIndex, byDefault), displayName);
-}
 
 export const whileWaiting = { displayOptions: { show: { '/waitForCompletion': [true] } } };
 

@@ -5,14 +5,14 @@ export const found: PlantedDefect[] = [
 	plant(
 		'calls of a tool share a memory',
 		'items/memory.ts',
-		"(runsInAgent(context) ? undefined : keptBy(context, 'node'))",
-		"(runsInAgent(context) ? keptBy(context, 'node') : keptBy(context, 'node'))",
+		'const isShared = isKept && !runsInAgent(context);',
+		'const isShared = isKept && !isNaN(Number(runsInAgent(context)));',
 	),
 	plant(
 		'the last poll is final, whatever comes',
 		'waiting/poll.ts',
-		'	return isOver ? noAnswer(met, failure)',
-		'	return isOver || since >= deadline ? noAnswer(met, failure)',
+		'return isGraceOver(met,',
+		'return isAtLimit || isGraceOver(met,',
 	),
 	plant(
 		'at the time limit polls are sent past the rate limiter',
@@ -76,9 +76,9 @@ export const found: PlantedDefect[] = [
 	),
 	plant(
 		"n8n's Retry with other values starts the runs anew",
-		'items/memory.ts',
-		'(item?.isOld && !isSame)',
-		'(item !== undefined && !isSame)',
+		'operations/run/startRun.ts',
+		'(earlier.isOld && !isSame)',
+		'!isSame',
 	),
 	plant(
 		'a checkpoint leaves an entry of run data',
@@ -95,8 +95,8 @@ export const found: PlantedDefect[] = [
 	plant(
 		'a Retry refuses before it has asked',
 		'items/loop.ts',
-		"this[state.isRefused ? 'refusal' : 'failure']",
-		"this[state.isRefused ? 'failure' : 'failure']",
+		"this[item.isRefused ? 'refusal' : 'failure']",
+		"this[item.isRefused ? 'failure' : 'failure']",
 	),
 	plant(
 		'an empty error is output',
@@ -173,9 +173,9 @@ export const found: PlantedDefect[] = [
 	),
 	plant(
 		'a wait that has failed is begun anew by a retry',
-		'items/memory.ts',
-		'const retriesFrom = step.runEnded ? undefined : from;',
-		'const retriesFrom = step.runEnded ? from : undefined;',
+		'item.ts',
+		"return item.is === 'notBegun' || item.is === 'failed' ? item.earlier : item;",
+		"return item.is === 'notBegun' || item.is === 'failed' ? item.earlier : undefined;",
 	),
 	plant(
 		'of the first caller only a webhook or a hand is known to wait',
@@ -191,7 +191,12 @@ export const found: PlantedDefect[] = [
 	),
 	plantAll(
 		'what cannot have begun while n8n had it stored is in doubt',
-		plant('while it is stored', 'engine/crash.ts', 'if (date < resumesFrom) return false;', ''),
+		plant(
+			'while it is stored',
+			'engine/crash.ts',
+			'if (Date.now() < resumesFrom) return false;',
+			'',
+		),
 		plant(
 			'and when it is stopped',
 			'engine/crash.ts',
@@ -207,8 +212,14 @@ export const found: PlantedDefect[] = [
 	),
 	plant(
 		'a result is forgotten when a retry cannot even ask for it',
-		'items/memory.ts',
-		"const from = before?.is === 'failed' ? before.retriesFrom : before;",
-		"const from = before?.is === 'started' || before?.is === 'inDoubt' ? before : undefined;",
+		'item.ts',
+		'const earlier = earlierOf(item);',
+		"const earlier = earlierOf(item)?.is === 'done' ? undefined : earlierOf(item);",
+	),
+	plant(
+		"n8n's Retry of a crashed execution makes no checkpoint",
+		'items/nodeRun.ts',
+		"memory.beginning !== 'resume',",
+		'!memory.goesOn,',
 	),
 ];

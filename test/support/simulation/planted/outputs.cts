@@ -4,20 +4,20 @@ import { plant, type PlantedDefect } from './plant.cts';
 export const ofOutputs: PlantedDefect[] = [
 	plant(
 		'outputs are paired with the first item',
-		'items/processItems.ts',
+		'items/nodeRun.ts',
 		'pairedItem: { item: index } })));',
 		'pairedItem: { item: 0 } })));',
 	),
 	plant(
 		'outputs are in another order',
-		'items/processItems.ts',
-		"for (const [index, state] of states.entries()) {\n\t\t\tif (state.is === 'done') {",
-		"for (const [index, state] of [...states.entries()].reverse()) {\n\t\t\tif (state.is === 'done') {",
+		'items/nodeRun.ts',
+		"for (const [index, item] of items.entries()) {\n\t\t\tif (item.is === 'done') {",
+		"for (const [index, item] of [...items.entries()].reverse()) {\n\t\t\tif (item.is === 'done') {",
 	),
 	plant(
 		'failed items are not output',
-		'items/processItems.ts',
-		'outputs.push(await toErrorItem(context, state.failure, index));',
+		'items/nodeRun.ts',
+		'outputs.push(await toErrorItem(context, item.failure, index));',
 		'',
 	),
 	plant(
@@ -52,16 +52,16 @@ export const ofOutputs: PlantedDefect[] = [
 		'\n',
 	),
 	plant(
-		'the memory of a pause is never over',
+		'the memory of a suspension is never over',
 		'items/memory.ts',
-		'\t\tdelete stored.rest;\n',
-		'\n',
+		'stored: { ...kept, ...(isRetried && begun), attempts, items },',
+		'stored: { ...kept, ...(isRetried && begun), attempts, items, suspension },',
 	),
 	plant(
 		"n8n's Retry is taken for the same execution",
 		'items/memory.ts',
-		'const isNewExecution = stored.executionId !== executionId;',
-		'const isNewExecution = false;',
+		'const isRetried = found.executionId !== executionId;',
+		'const isRetried = false;',
 	),
 	plant(
 		'the turns of a loop share a memory',
@@ -72,7 +72,7 @@ export const ofOutputs: PlantedDefect[] = [
 	plant(
 		'after a crash items begin that may have begun',
 		'items/memory.ts',
-		"this.stored.items[index] ??= { is: 'inDoubt', fingerprint: '' };",
+		"this.stored.items[index] ??= { is: 'inDoubt' };",
 		'void index;',
 	),
 	plant(

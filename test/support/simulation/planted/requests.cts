@@ -1,4 +1,4 @@
-import { plant, plantAll, type PlantedDefect } from './plant.cts';
+import { plant, type PlantedDefect } from './plant.cts';
 
 /** What goes wrong with requests, their answers and their waits. */
 export const ofRequests: PlantedDefect[] = [
@@ -64,66 +64,63 @@ export const ofRequests: PlantedDefect[] = [
 	),
 	plant(
 		"a run's ID is not remembered",
-		'operations/run/startRun.ts',
-		"memory.note(itemIndex, { is: 'started', fingerprint, run });",
-		'',
+		'items/loop.ts',
+		'		this.items.note(index, item);\n',
+		"		if (item.is !== 'waiting') this.items.note(index, item);\n",
 	),
 	plant(
 		'what is in doubt is not remembered',
 		'operations/run/startRun.ts',
-		"memory.note(itemIndex, { is: 'inDoubt', fingerprint, agentId });",
+		'	work.note(inDoubt);\n',
 		'',
 	),
-	plantAll(
+	plant(
+		'after a create that may have started a run a retry starts another',
+		'operations/run/startRun.ts',
+		"failed(mayHaveStarted ? inDoubt : { is: 'notBegun' }, failure)",
+		"failed(mayHaveStarted ? { is: 'notBegun' } : { is: 'notBegun' }, failure)",
+	),
+	plant(
 		'what is in doubt is begun anew',
-		plant(
-			'when it is to begin',
-			'operations/run/startRun.ts',
-			"if (known?.is === 'inDoubt') return refuse(known);",
-			"if (known?.is === 'inDoubt') return undefined;",
-		),
-		plant(
-			'when the node begins',
-			'items/processItems.ts',
-			"if (item?.is === 'inDoubt') return refuse(item);",
-			"if (item?.is === 'inDoubt') return { is: 'notBegun' };",
-		),
+		'items/nodeRun.ts',
+		"if (item.is === 'inDoubt') memory.note(index, refused(item));",
+		"if (item.is === 'inDoubt') memory.note(index, { is: 'notBegun' }); void refused;",
 	),
 	plant(
 		'an earlier run is not waited for',
 		'operations/run/startRun.ts',
-		"\tif (known?.is === 'started') {",
-		"\tif (known?.is === 'inDoubt') {",
+		'if (!earlier || isElsewhere ||',
+		"if (!earlier || isElsewhere || earlier.is === 'waiting' ||",
 	),
 	plant(
-		'the time limit counts from each resume',
-		'items/itemWait.ts',
-		'deadline: Math.min(startedAt + (',
-		'deadline: Math.min(clock.now() + (',
+		'the time limit counts from each poll',
+		'waiting/wait.ts',
+		'Math.min(beganOn + (options.timeoutMs || Infinity)',
+		'Math.min(Math.max(beganOn, Date.now()) + (options.timeoutMs || Infinity)',
 	),
 	plant(
 		'a run that has failed is started again at once',
-		'items/itemWait.ts',
-		"if (runs !== 'starts' || !wait.isEarlier || step.is !== 'failed') return step;",
-		"if (runs !== 'starts' || step.is !== 'failed') return step;",
+		'waiting/poll.ts',
+		'return wait.isEarlier && hasFailed ? NOT_BEGUN : result;',
+		'return hasFailed ? NOT_BEGUN : result;',
 	),
 	plant(
 		'a retry starts a run anew whose poll failed for any reason',
-		'items/itemWait.ts',
-		'if (!isGone && !step.runEnded) return step;',
-		'',
+		'waiting/poll.ts',
+		'return wait.isEarlier && isGone ? NOT_BEGUN',
+		'return wait.isEarlier || isGone ? NOT_BEGUN',
 	),
 	plant(
 		'waiting does not end at the time limit',
 		'waiting/poll.ts',
-		'if ((answer.sentAt ?? 0) >= deadline) return timeIsUp(seen);',
+		'if (pass.time.dateOf(answer.sentAt ?? 0) >= limitOn) return timeIsUp(item, seen, limitOn);',
 		'',
 	),
 	plant(
 		"Retry-After of an answer that says 'running' is dropped",
 		'waiting/poll.ts',
-		'const asked = isLimited(answer) ? 0 : retryAfterMs(answer, clock.date());',
-		'const asked = isLimited(answer) ? 0 : 0;',
+		'scheduledDelay(next, pass), retryAfterMs(answer, clock.date()), pass)',
+		'scheduledDelay(next, pass), 0, pass)',
 	),
 	plant(
 		'a status that is not known never ends',

@@ -162,3 +162,44 @@ export const interrupted: fc.Arbitrary<Part> = fc.record({
 	),
 	kills: noKills,
 });
+
+/** An execution is stopped while it is parked with items that have not begun, and n8n ends while its Retry begins them. */
+export const stoppedTwice: fc.Arbitrary<Part> = fc
+	.record({
+		stoppedAtMs: fc.integer({ min: 340_000, max: 420_000 }),
+		afterMs: ms(1_000_000),
+		killedAfterMs: ms(200_000),
+	})
+	.chain(({ stoppedAtMs, afterMs, killedAfterMs }) =>
+		fc.record({
+			service: services({
+				limiter: never,
+				mostUnderWay: never,
+				odd: never,
+				faults: fc.constant([]),
+			}),
+			executions: one(
+				executionWith({
+					...creates,
+					items: itemsOf(itemThatTakes(fc.integer({ min: 430_000, max: 900_000 })), 2, 3),
+					options: optionsWith({
+						whereToWait: fc.constant('auto'),
+						maxConcurrency: fc.constantFrom(1, 2),
+						pollInterval: never,
+						timeout: never,
+					}),
+					startsAtMs: fc.constant(0),
+					maxTries: fc.constant(0),
+					starter: fc.constant<Starter>('schedule'),
+					callers: fc.constant([]),
+					workflowTimeoutS: fc.constant(0),
+					savesProgress: fc.constant(true),
+					cancelAtMs: fc.constant(stoppedAtMs),
+					retries: fc
+						.array(retry, { minLength: 2, maxLength: 3 })
+						.map(([first, ...others]) => [{ ...first!, afterMs }, ...others]),
+				}),
+			),
+			kills: fc.constant([{ atMs: stoppedAtMs + afterMs + killedAfterMs, awayMs: 10_000 }]),
+		}),
+	);

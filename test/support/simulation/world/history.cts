@@ -80,6 +80,8 @@ export interface Attempt {
 	parks: Array<{ at: number; until: number; resumedAt?: number }>;
 	calls: Array<{ at: number; turn: number }>;
 	cancelledAt?: number;
+	/** When n8n ended it because of the workflow's own timeout. */
+	timedOutAt?: number;
 	hints: string[];
 	/** What its run data show of the node at the end. */
 	runData?: Array<{

@@ -1,6 +1,11 @@
 import type { History } from './history.cts';
 import { Facts } from './promises/facts.cts';
-import { endedInTime, lastPollsAreRepeated, waitsEnd } from './promises/limits.cts';
+import {
+	endedInTime,
+	endsBeforeWorkflow,
+	lastPollsAreRepeated,
+	waitsEnd,
+} from './promises/limits.cts';
 import { eachItemOnce, listsAreWhole, runDataIsWhole } from './promises/outputs.cts';
 import {
 	doesNotFlood,
@@ -24,6 +29,7 @@ export const invariants: Record<string, (facts: Facts) => string[]> = {
 	'A run that has ended within its time limit is not reported as unfinished': endedInTime,
 	'The last poll is repeated where it gets no answer': lastPollsAreRepeated,
 	'Waiting ends': waitsEnd,
+	'A wait ends before the workflow does': endsBeforeWorkflow,
 	'An item fails only for a reason that is true': failsForAReason,
 	'What may have been started is said': tellsOfDoubt,
 	'A temporary failure does not end a wait': temporaryFailuresPass,

@@ -104,6 +104,7 @@ export class N8n {
 				leftMs,
 				() => {
 					if (row.cancel === cancel) {
+						attempt.timedOutAt ??= clock.now;
 						attempt.cancelledAt ??= clock.now;
 						cancel();
 					}

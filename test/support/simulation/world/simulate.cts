@@ -13,7 +13,7 @@ import type { World } from './world.cts';
 const MOST_STEPS = 2_000_000;
 
 /** How long a world may go on, in ms. */
-const MOST_MS = 10 * 86_400_000;
+const MOST_MS = 60 * 86_400_000;
 
 /** Lets a world happen. The same world gives the same history. */
 export async function simulate(world: World, code: NodeCode): Promise<History> {

@@ -3,7 +3,14 @@ import fc from 'fast-check';
 import { mostly, ms, sometimes, withoutAbsent } from './arbitraries.cts';
 import { executionWith } from './executions.cts';
 import type { Part } from './aim.cts';
-import { afterLostCreates, attempts, failures, interrupted, stops } from './aimsAtRetries.cts';
+import {
+	afterLostCreates,
+	attempts,
+	failures,
+	interrupted,
+	stoppedTwice,
+	stops,
+} from './aimsAtRetries.cts';
 import { agentLists, calls, crowds, leftAlone } from './aimsAtService.cts';
 import { services } from './worldsServices.cts';
 import type { World } from './world.cts';
@@ -49,6 +56,7 @@ export const worlds: fc.Arbitrary<World> = fc
 			{ weight: 2, arbitrary: failures },
 			{ weight: 2, arbitrary: attempts },
 			{ weight: 1, arbitrary: interrupted },
+			{ weight: 1, arbitrary: stoppedTwice },
 			{ weight: 1, arbitrary: crowds },
 			{ weight: 1, arbitrary: leftAlone },
 			{ weight: 2, arbitrary: calls },

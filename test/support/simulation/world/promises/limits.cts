@@ -8,6 +8,12 @@ const GRACE_MS = 60_000;
 /** By when, after its limit, a wait has its end, in ms, beside what n8n and the service hold up. */
 const END_WITHIN_MS = 600_000;
 
+/** Workflows that leave less time, in ms, are ended by n8n. */
+const SHORTEST_WORKFLOW_MS = 90_000;
+
+/** What begins so shortly before the workflow's own timeout may not come to its end, in ms. */
+const TIMEOUT_IS_NEAR_MS = 60_000;
+
 const UNFINISHED = ['pending', 'running', 'queued'];
 
 /** A run that has ended within its time limit is never reported as unfinished. */
@@ -76,6 +82,29 @@ export function waitsEnd(facts: Facts): string[] {
 					`${run.id} of ${run.tag} is still polled at ${Math.round(last)}, its limit was ${Math.round(createdAt + limitMs)}`,
 				]
 			: [];
+	});
+}
+
+/** A wait ends by itself before the workflow's own timeout would end it, and say nothing of its runs. */
+export function endsBeforeWorkflow(facts: Facts): string[] {
+	const { history, isClockRight, isServiceWell } = facts;
+	if (!isClockRight || !isServiceWell || history.kills.length > 0) return [];
+	return history.attempts.flatMap((attempt) => {
+		const { timedOutAt, beganAt, retryOf } = attempt;
+		const spec = facts.spec(attempt);
+		const isPlain =
+			spec.maxTries === 0 && spec.turns === 1 && !retryOf && spec.resumesLateMs < 1_000;
+		const isLong = spec.workflowTimeoutS * 1_000 >= SHORTEST_WORKFLOW_MS;
+		if (timedOutAt === undefined || !isPlain || !isLong || !facts.isWaiting(spec)) return [];
+		const creates = history.requests.filter(
+			({ execution, kind }) => execution === attempt && kind !== 'poll',
+		);
+		const isAtWork = creates.some(({ answeredAt }) => answeredAt > timedOutAt - TIMEOUT_IS_NEAR_MS);
+		return isAtWork
+			? []
+			: [
+					`execution ${attempt.id} began at ${Math.round(beganAt)}, and n8n ended it at ${timedOutAt}`,
+				];
 	});
 }
 

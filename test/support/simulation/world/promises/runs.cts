@@ -28,6 +28,19 @@ function isStored({ answeredAt, execution }: SeenRequest): boolean {
 	return execution.saves.some(({ at, why }) => at > answeredAt && why !== 'begin');
 }
 
+/** Whether n8n was to have stored a run: progress is saved, and the run was polled after all first items had begun. */
+function wasToBeStored(
+	{ history, requestsByRun }: Facts,
+	run: SeenRun,
+	{ execution }: SeenRequest,
+): boolean {
+	const spec = history.world.executions[execution.index]!;
+	const isOneByOne = spec.items.length === 1 || Number(spec.options.maxConcurrency) === 1;
+	const mayStore = spec.host === 'n8n' && !history.world.version.startsWith('3.');
+	if (!spec.savesProgress || !isOneByOne || !mayStore) return false;
+	return (requestsByRun.get(run.id) ?? []).some((poll) => poll.execution === execution);
+}
+
 /** Whether a second run may be started for an item that has started one. */
 function maySupersede(
 	facts: Facts,
@@ -39,8 +52,9 @@ function maySupersede(
 	if (isTrue(spec.options.retryCreateOnServerError)) return true;
 	// n8n had stored nothing of the node's work.
 	if (lineageOf(first, before) !== lineageOf(first, then)) return true;
-	// Another attempt of Retry On Fail had started it, and n8n ended before it stored that.
-	if (spec.maxTries > 0 && !isStored(before)) return true;
+	// Another attempt had started it, and n8n ended before it stored that.
+	const isAttempt = spec.maxTries > 0 || before.execution.retryOf !== undefined;
+	if (isAttempt && !isStored(before) && !wasToBeStored(facts, first, before)) return true;
 	const isRetried = spec.maxTries > 0 || before.execution !== then.execution;
 	const hasFailed = first.spec.end !== 'succeeded' && first.endsAt <= then.sentAt;
 	// One that is output has not failed for n8n, though its output begins with `error`.

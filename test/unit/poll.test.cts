@@ -1,8 +1,7 @@
 import type { Answer } from '../../nodes/AgentInvocation/service/answer.ts';
-import { systemClock as clock } from '../../nodes/AgentInvocation/clock.ts';
-import type { Step, Wait } from '../../nodes/AgentInvocation/itemState.ts';
-import { beginWait, pollRun } from '../../nodes/AgentInvocation/waiting/poll.ts';
-import type { WaitOptions } from '../../nodes/AgentInvocation/waiting/options.ts';
+import { PassTime, systemClock as clock } from '../../nodes/AgentInvocation/clock.ts';
+import type { Item, Wait } from '../../nodes/AgentInvocation/item.ts';
+import { pollRun } from '../../nodes/AgentInvocation/waiting/poll.ts';
 import { getRun } from '../../nodes/AgentInvocation/service/endpoints.ts';
 import { RateLimiter } from '../../nodes/AgentInvocation/service/rateLimiter.ts';
 import type { Service } from '../../nodes/AgentInvocation/service/service.ts';
@@ -14,6 +13,7 @@ import {
 	type WaitChanges,
 } from '../support/simulation/simulatedRun.cts';
 import { settle } from '../support/virtualTime.cts';
+import { RUN, waitingItem } from './waitingItem.cts';
 
 const SECOND = 1_000;
 const HOUR = 3_600 * SECOND;
@@ -26,7 +26,7 @@ async function wait(
 	{ service }: SimulatedRun,
 	changes: WaitChanges = {},
 	signal?: AbortSignal,
-): Promise<{ end: Step | undefined; ms: number }> {
+): Promise<{ end: Item | undefined; ms: number }> {
 	const startedAt = clock.now();
 	const end = await settle(waitForRun(service, changes, signal));
 	return { end, ms: clock.now() - startedAt };
@@ -63,7 +63,7 @@ test('a poll interval of its own is kept to', async () => {
 
 test('a run that was not created here is polled once before any waiting', async () => {
 	const run = simulateRun(0);
-	const { end, ms } = await wait(run, { lastSeen: undefined });
+	const { end, ms } = await wait(run, { isOwn: false });
 	expect(end?.is).toBe('done');
 	expect(ms).toBe(0);
 });
@@ -194,10 +194,10 @@ describe('at the time limit', () => {
 
 	test('nothing is polled at the very moment when n8n ends the execution', async () => {
 		const run = simulateRun(minute, () => answer('serverError', { status: 503 }));
-		const latestAt = clock.now() + 50 * SECOND;
+		const latestEndOn = Date.now() + 30 * SECOND;
 		// A refusal that ends at that moment.
 		run.service.limiter.learn({ kind: 'rateLimited', status: 429, retryAfter: '50' }, clock.now());
-		const { end, ms } = await wait(run, { timeoutMs: 30 * SECOND, latestAt });
+		const { end, ms } = await wait(run, { timeoutMs: 30 * SECOND, latestEndOn });
 		expect(end?.is).toBe('failed');
 		expect(ms).toBeLessThanOrEqual(50 * SECOND);
 	});
@@ -265,7 +265,7 @@ describe('run_not_found', () => {
 
 	test('is believed at once of a run that was not created here', async () => {
 		const run = simulateRun(HOUR, () => notFound);
-		expect((await wait(run, { lastSeen: undefined })).end?.is).toBe('failed');
+		expect((await wait(run, { isOwn: false })).end?.is).toBe('failed');
 		expect(run.askedAt).toHaveLength(1);
 	});
 });
@@ -277,7 +277,7 @@ test.each([
 	answer('notTrusted'),
 ])('an address that never led to the service is given up soon: %j', async (trouble) => {
 	const run = simulateRun(HOUR, () => trouble);
-	const { end, ms } = await wait(run, { lastSeen: undefined, timeoutMs: HOUR });
+	const { end, ms } = await wait(run, { isOwn: false, timeoutMs: HOUR });
 	expect(end?.is).toBe('failed');
 	expect(ms).toBeLessThan(15 * SECOND);
 });
@@ -287,7 +287,7 @@ test('trouble that says nothing about the address takes nothing of the patience 
 	const run = simulateRun(0, (request) =>
 		request < 8 ? answer(troubles[request % 4]!) : request < 12 ? answer('foreign') : undefined,
 	);
-	expect((await wait(run, { lastSeen: undefined })).end?.is).toBe('done');
+	expect((await wait(run, { isOwn: false })).end?.is).toBe('done');
 });
 
 test('the signal ends the wait while it sleeps, and nothing more is sent', async () => {
@@ -307,13 +307,13 @@ describe('a poll', () => {
 	async function poll(
 		changes: Partial<Wait>,
 		given: Answer,
-		{ startedAgoMs = 0, cancelAfterMs = Infinity, pausedMs = 0 } = {},
+		{ startedAgoMs = 0, cancelAfterMs = Infinity, pausedMs = 0, latestEndOn = Infinity } = {},
 	) {
-		const cancelling = cancelAfterMs < Infinity ? new AbortController() : undefined;
-		if (cancelling) setTimeout(() => cancelling.abort(), cancelAfterMs);
+		const cancelling = new AbortController();
+		if (cancelAfterMs < Infinity) setTimeout(() => cancelling.abort(), cancelAfterMs);
 		const timeouts: Array<number | undefined> = [];
 		const service = {
-			baseUrl: 'https://polls.example.com/api/v1',
+			baseUrl: RUN.baseUrl,
 			limiter: new RateLimiter(clock),
 			async send({ timeoutMs }: { timeoutMs?: number }) {
 				timeouts.push(timeoutMs);
@@ -325,37 +325,24 @@ describe('a poll', () => {
 			const retryAfter = String(pausedMs / SECOND);
 			service.limiter.learn(answer('rateLimited', { retryAfter }), clock.now());
 		}
-		const options = { timeoutMs: 0, pollIntervalMs: 0 } as WaitOptions;
-		const about = { agentId: 1, runId: RUN_ID, options, where: 'auto' as const };
-		const startedAt = clock.now() - startedAgoMs;
-		const begun = beginWait(
-			{
-				...about,
-				lastSeen: alive,
-				startedAt,
-				deadline: Infinity,
-				latestAt: Infinity,
-				isEarlier: false,
-			},
-			service.baseUrl,
-			clock,
-			true,
-		);
-		const patience = { clock, ...(cancelling && { signal: cancelling.signal }) };
+		const beganOn = Date.now() - startedAgoMs;
+		const item = waitingItem({ status: 'running', beganOn, ...changes });
+		item.wait.options = { ...item.wait.options, timeoutMs: 0 };
+		const { signal } = cancelling;
 		const from = clock.now();
-		const step = await settle(pollRun(service, { ...begun, ...changes }, patience));
-		const delay = step.is === 'waiting' ? Math.round(step.wait.dueAt - clock.now()) : undefined;
-		return { step, ms: clock.now() - from, delay, timeouts };
+		const time = new PassTime();
+		const next = await settle(pollRun(item, { service, time, latestEndOn, signal }));
+		const delay = next.is === 'waiting' ? Math.round(next.wait.dueOn - time.date()) : undefined;
+		return { item, next, ms: clock.now() - from, delay, timeouts };
 	}
 
-	const alive = { run_id: RUN_ID, status: 'running' };
-	const running = answer('ok', { status: 200, body: alive });
+	const running = answer('ok', { status: 200, body: { run_id: RUN.runId, status: 'running' } });
 
 	test.each([
-		['after a rest may take ten seconds', { isLong: true }, 10 * SECOND],
+		['after a suspension may take ten seconds', { isLong: true }, 10 * SECOND],
 		[
-			'after a rest that was put off by trouble may take longer',
-			{ isLong: true, troubles: 1 },
+			'after a suspension that followed a temporary failure may take longer',
+			{ isLong: true, failuresInARow: 1 },
 			30 * SECOND,
 		],
 		['in memory may take longer', { isLong: false }, 30 * SECOND],
@@ -365,15 +352,19 @@ describe('a poll', () => {
 	});
 
 	test('takes no longer than n8n leaves to the execution', async () => {
-		const { timeouts } = await poll({ latestAt: clock.now() + 7 * SECOND }, running);
+		const latestEndOn = Date.now() - 13 * SECOND;
+		const { timeouts } = await poll({}, running, { latestEndOn });
 		expect(timeouts).toEqual([7 * SECOND]);
 	});
 
 	test('that is cancelled, or given up, leaves the item as it is', async () => {
-		expect((await poll({}, answer('cancelled'))).step).toEqual({ is: 'stopped' });
+		const cancelled = await poll({}, answer('cancelled'));
+		expect(cancelled.next).toBe(cancelled.item);
 		const given = await poll({}, running, { cancelAfterMs: 10 });
-		expect(given).toMatchObject({ step: { is: 'stopped' }, ms: 10 });
-		expect((await poll({}, running, { cancelAfterMs: SECOND })).step).toEqual({ is: 'stopped' });
+		expect(given.next).toBe(given.item);
+		expect(given.ms).toBe(10);
+		const late = await poll({}, running, { cancelAfterMs: SECOND });
+		expect(late.next).toBe(late.item);
 	});
 
 	// The usual delay after an hour is ten minutes.
@@ -384,14 +375,14 @@ describe('a poll', () => {
 		[3, 520],
 		[4, 600],
 	])(
-		'that meets trouble where delays are long is put off, after %d such by %d s',
-		async (troubles, s) => {
-			const { delay } = await poll({ troubles }, answer('timedOut'), { startedAgoMs: HOUR });
+		'that meets a temporary failure where delays are long is put off, after %d such by %d s',
+		async (failuresInARow, s) => {
+			const { delay } = await poll({ failuresInARow }, answer('timedOut'), { startedAgoMs: HOUR });
 			expect(delay).toBe(s * SECOND);
 		},
 	);
 
-	test('that meets trouble where delays are short is sent again soon', async () => {
+	test('that meets a temporary failure where delays are short is sent again soon', async () => {
 		jest.spyOn(Math, 'random').mockReturnValue(0.5);
 		const { delay } = await poll({}, answer('timedOut'), { startedAgoMs: 60 * SECOND });
 		jest.restoreAllMocks();

@@ -1,7 +1,11 @@
-import type { Wait } from '../../nodes/AgentInvocation/itemState.ts';
-import { resultOf, noAnswer, timeIsUp } from '../../nodes/AgentInvocation/waiting/output.ts';
-import type { WaitOptions } from '../../nodes/AgentInvocation/waiting/options.ts';
+import type { Item, WaitOptions } from '../../nodes/AgentInvocation/item.ts';
+import {
+	resultOf as resultOfItem,
+	noAnswer,
+	timeIsUp,
+} from '../../nodes/AgentInvocation/waiting/output.ts';
 import type { Run } from '../../nodes/AgentInvocation/service/types.ts';
+import { waitingItem } from './waitingItem.cts';
 
 const subject = { agentId: 7, runId: 'x' };
 const options: WaitOptions = {
@@ -12,6 +16,9 @@ const options: WaitOptions = {
 	outputFormat: 'text',
 	whereToWait: 'auto',
 };
+const notBegun: Item = { is: 'notBegun' };
+const resultOf = (run: Run, ...more: [typeof subject, WaitOptions]) =>
+	resultOfItem(notBegun, run, ...more);
 const ended = (more: Partial<Run>): Run => ({ run_id: 'X', status: 'succeeded', ...more });
 
 describe('a run', () => {
@@ -54,7 +61,6 @@ describe('a run', () => {
 	])('that ended so fails: %j', (more, end) => {
 		expect(resultOf(ended(more), subject, options)).toEqual({
 			is: 'failed',
-			runEnded: true,
 			failure: {
 				message: `The agent's run ${end} (run x of agent 7)`,
 				description:
@@ -115,19 +121,21 @@ describe('output as JSON', () => {
 });
 
 describe('at the time limit', () => {
-	const wait = {
-		...subject,
-		options,
-		startedAt: 1_000,
-		deadline: 61_000,
-		lastSeen: { run_id: 'x', status: 'running', more: 1 },
-	} as unknown as Wait;
+	const seen = { run_id: 'x', status: 'running', more: 1 };
+	const itemWith = (changes: Partial<WaitOptions> = {}) => ({
+		...waitingItem({ beganOn: 1_000, options: { ...options, ...changes } }),
+		run: { baseUrl: '', ...subject },
+	});
+	const item = itemWith();
+	const limitOn = 61_000;
 	const lasts = "It goes on at the service. To get its result later, use 'Get a run' with its ID.";
 	const raise = "To wait longer, raise 'Time Limit (Seconds)' under 'Options'.";
 	const byWorkflow = "The workflow's own timeout, in its settings, leaves no more time.";
 
 	test('a run fails, and is not over', () => {
-		expect(timeIsUp(wait)).toEqual({
+		expect(timeIsUp(item, seen, limitOn)).toEqual({
+			earlier: item,
+			run: item.run,
 			is: 'failed',
 			failure: {
 				message: "The agent's run has not finished within 60 s (run x of agent 7)",
@@ -144,7 +152,7 @@ describe('at the time limit', () => {
 			details: { http_status: 502, agent_id: 8 },
 		};
 		const get = "To get its result, use 'Get a run' with its ID.";
-		expect(noAnswer({ ...wait, options: { ...options, onTimeout: 'output' } }, trouble)).toEqual({
+		expect(noAnswer(itemWith({ onTimeout: 'output' }), trouble, limitOn)).toMatchObject({
 			is: 'failed',
 			failure: {
 				message:
@@ -164,7 +172,7 @@ describe('at the time limit', () => {
 	])(
 		'of %d ms, reached at %d, it is the one of the workflow',
 		(timeoutMs, deadline, says, remedy) => {
-			const step = timeIsUp({ ...wait, deadline, options: { ...options, timeoutMs } });
+			const step = timeIsUp(itemWith({ timeoutMs }), seen, deadline);
 			const { failure } = step as { failure: { message: string; description: string } };
 			expect(failure.message).toContain(`within ${says} (`);
 			expect(failure.description).toBe(`${lasts} ${remedy}`);
@@ -172,14 +180,10 @@ describe('at the time limit', () => {
 	);
 
 	test('it is output as it was last seen where the user wants it', () => {
-		const both = { ...options, onTimeout: 'output' } as const;
-		expect(timeIsUp({ ...wait, options: both })).toEqual({
+		expect(timeIsUp(itemWith({ onTimeout: 'output' }), seen, limitOn)).toEqual({
 			is: 'done',
+			run: item.run,
 			outputs: [{ status: 'running', agent_id: 7, run_id: 'x', more: 1 }],
-		});
-		expect(timeIsUp({ ...wait, lastSeen: undefined, options: both })).toEqual({
-			is: 'done',
-			outputs: [{ status: 'pending', agent_id: 7, run_id: 'x' }],
 		});
 	});
 });

@@ -1,0 +1,218 @@
+import {
+	NodeOperationError,
+	type IExecuteFunctions,
+	type INodeExecutionData,
+	type NodeOutput,
+} from 'n8n-workflow';
+
+import { systemClock as clock } from '../clock';
+import { toErrorItem } from '../engine/errorItem';
+import { continues } from '../engine/host';
+import { cancelledError } from '../engine/nodeError';
+import type { Parking } from '../engine/parking';
+import { requestSuspension } from '../engine/suspend';
+import { failed, type Item, type Waiting } from '../item';
+import { asError, type Failure, type Result } from '../result';
+import { openService } from '../service/service';
+import { readWaitOptions } from '../waiting/options';
+import { pollRun } from '../waiting/poll';
+import { movedBy, onClockOfNow } from '../waiting/wait';
+import { fixedAt, type Concurrency } from './concurrency';
+import { Loop, type LoopEnd } from './loop';
+import type { Memory } from './memory';
+import type { ItemWork, Operation } from './operation';
+import { refused } from './refused';
+import { stopError } from './stopError';
+import { whenToPark } from './whenToPark';
+import { hintAtInterval, placeOf } from './whereToWait';
+
+/** Without it each item fails. */
+function readConcurrency(context: IExecuteFunctions, operation: Operation): Result<Concurrency> {
+	try {
+		return operation.concurrency(context);
+	} catch (thrown) {
+		return { ok: false, failure: failureOfThrown(thrown) };
+	}
+}
+
+/** What n8n says of an expression that it could not evaluate, or of a parameter that it could not read. */
+function failureOfThrown(thrown: unknown): Failure {
+	const cause = asError(thrown);
+	const description =
+		'description' in cause && typeof cause.description === 'string' ? cause.description : '';
+	return { message: cause.message, description, details: {}, cause };
+}
+
+/** Whether the first output is that of an item that is done: the error in it is a run's, and no failed attempt. */
+function isOutputAsDone(items: Item[]): boolean {
+	const first = items.find((item) => item.is !== 'done' || item.outputs.length > 0);
+	return first?.is === 'done';
+}
+
+/** One run of the node, from its beginning or the end of a suspension until its end or the next suspension. */
+export class NodeRun {
+	private readonly count: number;
+
+	constructor(
+		private readonly context: IExecuteFunctions,
+		private readonly operation: Operation,
+		private readonly memory: Memory,
+		private readonly source: unknown,
+		private readonly parking: Parking,
+	) {
+		this.count = context.getInputData().length;
+	}
+
+	async run(): Promise<NodeOutput> {
+		const { context, operation, memory, parking, count } = this;
+		const concurrency = readConcurrency(context, operation);
+		await this.prepare();
+		if (!concurrency.ok) this.failOthers(concurrency.failure);
+		const loop = new Loop(
+			{
+				concurrency: concurrency.ok ? concurrency.value : fixedAt(1),
+				stopsAtFailure: !continues(context),
+				// In the same execution, what goes on is stored already.
+				checkpoints:
+					operation.runs === 'starts' && parking.checkpoints && memory.beginning !== 'resume',
+				time: parking.time,
+				pollsFrom: parking.pollsFrom,
+				cancel: context.getExecutionCancelSignal?.(),
+				begin: (item, index, signal) =>
+					this.step(index, item, { signal }, (work) => operation.begin(item, work)),
+				poll: (item, index, signal) =>
+					this.step(index, item, { signal, known: item.run.baseUrl }, async ({ service }) => {
+						const polled = await pollRun(item, { ...parking, service, signal });
+						await hintAtInterval(item.wait, parking);
+						return polled;
+					}),
+				idle: (waits) => whenToPark(parking, waits, clock.now()),
+			},
+			memory,
+			count,
+		);
+		const end = await loop.run();
+		if (end.is === 'parked' || end.is === 'checkpoint') return this.suspend(end);
+		if (end.is === 'failed') throw stopError(context, memory, count, end.index, end.failure);
+		if (end.is === 'cancelled') this.cancel();
+		return [await this.outputs()];
+	}
+
+	private get items(): Item[] {
+		return Array.from({ length: this.count }, (_, index) => this.memory.item(index));
+	}
+
+	/** Brings the items to where they stand when the run begins. */
+	private async prepare(): Promise<void> {
+		const { memory } = this;
+		for (const [index, item] of this.items.entries()) {
+			if (item.is === 'inDoubt') memory.note(index, refused(item));
+			if (item.is === 'waiting') memory.note(index, await this.resumed(index, item));
+		}
+	}
+
+	private async resumed(index: number, item: Waiting): Promise<Item> {
+		const { context, memory, parking } = this;
+		const wait = onClockOfNow(item.wait, parking);
+		if (memory.beginning === 'resume') return { ...item, wait };
+		// In another execution, the user may have changed the options.
+		try {
+			const options = readWaitOptions(context, index);
+			if (!options.ok) return failed(item, options.failure);
+			const where = await placeOf(options.value, parking);
+			return { ...item, wait: { ...wait, options: options.value, where } };
+		} catch (thrown) {
+			return failed(item, failureOfThrown(thrown));
+		}
+	}
+
+	/** @throws NodeOperationError unless the node continues */
+	private cancel(): void {
+		const { context, memory } = this;
+		const failures = this.items.flatMap((item) => (item.is === 'failed' ? [item.failure] : []));
+		const error = cancelledError(context, memory.runs(), failures);
+		if (!continues(context)) throw error;
+		const description = 'Runs that were started go on at the service.';
+		this.failOthers({ message: error.message, description, details: {} });
+	}
+
+	/** Fails the items that have not ended. */
+	private failOthers(failure: Failure): void {
+		for (const [index, item] of this.items.entries()) {
+			if (item.is !== 'done' && item.is !== 'failed') {
+				this.memory.note(index, failed(item, failure));
+			}
+		}
+	}
+
+	/** @param known the base URL at which the item's run is, if it is to be polled */
+	private async step(
+		index: number,
+		item: Item,
+		{ signal, known }: { signal: AbortSignal; known?: string | undefined },
+		act: (work: ItemWork) => Promise<Item>,
+	): Promise<Item> {
+		const { context, memory, parking } = this;
+		try {
+			const service = await openService(context, {
+				owner: this,
+				itemIndex: index,
+				cancel: context.getExecutionCancelSignal?.(),
+				known,
+			});
+			if (!service.ok) return failed(item, service.failure);
+			if (signal.aborted) return item;
+			const note = (next: Item) => memory.note(index, next);
+			return await act({
+				context,
+				itemIndex: index,
+				service: service.value,
+				parking,
+				signal,
+				note,
+			});
+		} catch (thrown) {
+			// As it stands by now: a run may have been started.
+			return failed(memory.item(index), failureOfThrown(thrown));
+		}
+	}
+
+	/** Asks the engine for a suspension, after which it runs the node again. */
+	private suspend(end: LoopEnd & { is: 'parked' | 'checkpoint' }): NodeOutput {
+		const { context, memory, source, parking } = this;
+		const { changedBy } = parking.time;
+		for (const [index, item] of this.items.entries()) {
+			if (item.is === 'waiting') memory.note(index, movedBy(item, changedBy));
+		}
+		const until =
+			end.is === 'parked' ? Math.ceil(clock.date() + end.until - clock.now()) : undefined;
+		memory.suspend({ source, until });
+		const runs = this.items.filter(({ is }) => is === 'waiting').length;
+		return requestSuspension(context, { source, until, runs });
+	}
+
+	private async outputs(): Promise<INodeExecutionData[]> {
+		const { context, memory, parking, items } = this;
+		const outputs: INodeExecutionData[] = [];
+		for (const [index, item] of items.entries()) {
+			if (item.is === 'done') {
+				outputs.push(...item.outputs.map((json) => ({ json, pairedItem: { item: index } })));
+			} else if (item.is === 'failed') {
+				outputs.push(await toErrorItem(context, item.failure, index));
+			} else {
+				throw new NodeOperationError(context.getNode(), `Item ${index} has no result`, {
+					description: `This is a defect of the package: it is '${item.is}'.`,
+				});
+			}
+		}
+		for (const message of parking.hints) {
+			context.addExecutionHints({ message, location: 'outputPane' });
+		}
+		// With Retry On Fail, n8n takes an output that begins with `error` for a failed attempt.
+		const error = outputs[0]?.json.error ?? false;
+		const mayBeRetried = context.getNode().retryOnFail && error !== false;
+		if (!mayBeRetried) memory.clear();
+		else if (isOutputAsDone(items)) memory.exhaust();
+		return outputs;
+	}
+}

@@ -1,0 +1,16 @@
+import { failed, type Item, type ItemThatIs } from '../item';
+
+/** An item for which no run is started, since it may have one. */
+export function refused(item: Item & { agentId?: number }): ItemThatIs<'failed'> {
+	const { agentId } = item;
+	const run = agentId === undefined ? 'a run' : `a run of agent ${agentId}`;
+	return {
+		...failed(item, {
+			message: `An earlier attempt may have started ${run} for this item, so this one starts none`,
+			description:
+				"The service did not answer clearly when the run was to be started, or n8n stopped at that moment. Check at the service whether it is there, and get its result with 'Get a run'. To start one in any case, execute the workflow anew instead of retrying it.",
+			details: agentId === undefined ? {} : { agent_id: agentId },
+		}),
+		isRefused: true,
+	};
+}

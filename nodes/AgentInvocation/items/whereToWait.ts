@@ -1,0 +1,35 @@
+import type { Parking } from '../engine/parking';
+import type { Wait, WaitOptions } from '../item';
+import { SHORTEST_STORED_DELAY_MS } from '../waiting/schedule';
+
+/** How long a wait goes on in memory at the least before it is stored, with the automatic interval, in ms. */
+const STAYS_IN_MEMORY_MS = 5 * SHORTEST_STORED_DELAY_MS;
+
+/** Where a wait with these options really takes place on this host. */
+export async function placeOf(options: WaitOptions, parking: Parking): Promise<Wait['where']> {
+	const isToBeStored = options.whereToWait === 'stored';
+	if (isToBeStored && (await parking.obstacle()) === undefined) return 'stored';
+	return options.whereToWait === 'memory' || isShort(options) ? 'memory' : 'auto';
+}
+
+/** n8n stores no wait of less than 65 s. */
+function isShort({ pollIntervalMs }: WaitOptions): boolean {
+	return pollIntervalMs > 0 && pollIntervalMs < SHORTEST_STORED_DELAY_MS;
+}
+
+/** Says what became of a wait with an interval: nobody who sets one knows how it goes with being stored. */
+export async function hintAtInterval(
+	{ options, where, beganOn }: Wait,
+	{ obstacle, hints, time }: Parking,
+): Promise<void> {
+	if (!isShort(options) || options.whereToWait === 'memory') return;
+	if (where === 'stored') {
+		hints.add(
+			"The runs were polled every 65 seconds, and not at the 'Poll Interval (Seconds)': n8n stores no shorter waits. For shorter ones, set 'Where to Wait' to 'In Memory Only'.",
+		);
+	} else if (time.date() - beganOn > STAYS_IN_MEMORY_MS && (await obstacle()) === undefined) {
+		hints.add(
+			"The wait stayed in memory, where a restart of n8n ends it: 'Poll Interval (Seconds)' is under 65. For waits that survive restarts, remove it, or set 'Where to Wait' to 'Stored From the Start'.",
+		);
+	}
+}

@@ -1,0 +1,30 @@
+import type { Wait, WaitOptions } from '../../item';
+import type { ItemWork } from '../../items/operation';
+import { placeOf } from '../../items/whereToWait';
+import { readBoolean } from '../../readValue';
+import { succeed, type Result } from '../../result';
+import { readWaitOptions } from '../../waiting/options';
+import { waitForCompletion } from './waitOptionFields';
+
+/** Whether an item's run is waited for, and how. */
+export interface WaitPlan {
+	waits: boolean;
+	options: WaitOptions;
+	where: Wait['where'];
+	/** Whether the node starts the runs that it waits for, and so another one where one has failed. */
+	startsRuns: boolean;
+}
+
+/** Reads how an item is waited for. What starts runs waits for them, unless the node says otherwise. */
+export async function readWaitPlan(
+	{ context, itemIndex, parking }: ItemWork,
+	startsRuns: boolean,
+): Promise<Result<WaitPlan>> {
+	const options = readWaitOptions(context, itemIndex);
+	if (!options.ok) return options;
+	const { name, displayName } = waitForCompletion;
+	const waits = readBoolean(context.getNodeParameter(name, itemIndex, startsRuns), displayName);
+	if (!waits.ok) return waits;
+	const where = waits.value ? await placeOf(options.value, parking) : 'memory';
+	return succeed({ waits: waits.value, options: options.value, where, startsRuns });
+}

@@ -1,0 +1,97 @@
+import type { PassTime } from '../clock';
+import type { Item, KnownRun, Wait, Waiting } from '../item';
+import { isFinished } from '../service/runStatus';
+import type { Run } from '../service/types';
+import { durationsOf } from './durations';
+import { delayBeforeNextPoll, SHORTEST_STORED_DELAY_MS } from './schedule';
+
+/** What the waits of one pass of the node have in common. */
+export interface Pass {
+	time: PassTime;
+	/** When waits must end since the workflow's own timeout is near, in ms since the epoch. */
+	latestEndOn: number;
+}
+
+/** What is known of a run whose wait begins. */
+export interface Beginning extends Pick<Wait, 'options' | 'where' | 'isEarlier'> {
+	/** The service's answer to its creation; absent for a run that was given. */
+	lastSeen?: Run;
+	/** For how long that answer asks clients to back off, in ms. */
+	askedMs?: number;
+	/** Whether the run may have finished already. */
+	isDueNow?: boolean;
+}
+
+/** Begins to wait for an item's run: at once where it may have finished already. */
+export function beginWait(
+	{ fingerprints }: Item,
+	run: KnownRun,
+	{ options, where, isEarlier = false, lastSeen, askedMs = 0, isDueNow }: Beginning,
+	pass: Pass,
+): Waiting {
+	const now = Math.round(pass.time.date());
+	const wait: Wait = {
+		options,
+		where,
+		beganOn: now,
+		dueOn: now,
+		delayMs: 0,
+		isLong: false,
+		failuresInARow: 0,
+		doubtfulAnswers: 0,
+		...(lastSeen && { status: lastSeen.status }),
+		...(isEarlier && { isEarlier }),
+	};
+	const item: Waiting = { is: 'waiting', ...(fingerprints && { fingerprints }), run, wait };
+	const mayHaveFinished = isDueNow || !lastSeen || isFinished(lastSeen);
+	return dueAfter(item, mayHaveFinished ? 0 : scheduledDelay(item, pass), askedMs, pass);
+}
+
+/**
+ * The last poll before the time limit is at the limit itself. A wait that the service has put off is not
+ * polled earlier so that others can be stored.
+ *
+ * @param askedMs for how long the service asks clients to back off, in ms
+ */
+export function dueAfter(item: Waiting, delay: number, askedMs: number, pass: Pass): Waiting {
+	const { wait } = item;
+	const now = pass.time.date();
+	const untilLimit = Math.max(limitOf(wait, pass) - now, 0);
+	const most = wait.graceFrom === undefined ? untilLimit : Infinity;
+	const delayMs = Math.min(Math.max(delay, askedMs), most);
+	const isLong = delayMs >= SHORTEST_STORED_DELAY_MS && askedMs === 0;
+	return { ...item, wait: { ...wait, dueOn: now + delayMs, delayMs, isLong } };
+}
+
+/** The same wait after the execution was stored: had the clock been set back, it would begin and be due too late. */
+export function onClockOfNow(wait: Wait, { time }: Pass): Wait {
+	const now = time.date();
+	const { beganOn, dueOn, delayMs } = wait;
+	return { ...wait, beganOn: Math.min(beganOn, now), dueOn: Math.min(dueOn, now + delayMs) };
+}
+
+/** The same with its dates by n8n's clock, which was changed by so much, in ms. */
+export function movedBy({ wait, ...item }: Waiting, changeMs: number): Waiting {
+	const { beganOn, dueOn } = wait;
+	return { ...item, wait: { ...wait, beganOn: beganOn + changeMs, dueOn: dueOn + changeMs } };
+}
+
+/** When the time limit is reached, or the workflow's own timeout is near, in ms since the epoch. */
+export function limitOf({ options, beganOn }: Wait, { latestEndOn }: Pass): number {
+	return Math.min(beganOn + (options.timeoutMs || Infinity), latestEndOn);
+}
+
+/** A wait that is stored from the start has no delay that n8n does not store. */
+export function leastDelayMs({ where }: Wait): number {
+	return where === 'stored' ? SHORTEST_STORED_DELAY_MS : 0;
+}
+
+/** How long to wait before the next poll of an item's run, in ms. */
+export function scheduledDelay({ run, wait }: Waiting, { time }: Pass): number {
+	return delayBeforeNextPoll({
+		waitedMs: Math.max(time.date() - wait.beganOn, 0),
+		pollIntervalMs: wait.options.pollIntervalMs,
+		leastMs: leastDelayMs(wait),
+		endsMs: durationsOf(run.baseUrl, run.agentId).endsMs,
+	});
+}
