@@ -157,6 +157,21 @@ describe('a second attempt', () => {
 		expect(node.notedAtRequests).toHaveLength(1);
 	});
 
+	test('that finds a result after a change of the node keeps it, whatever the values are by then', async () => {
+		const node = execution(created());
+		await node.start();
+		node.memory.note(0, done(node.memory.item(0), [{ run_id: RUN_ID, status: 'succeeded' }]));
+		const changed = { node: { parameters: { changed: true } } };
+		expect(await node.again({ executionId: '2', ...changed }).start()).toMatchObject({
+			is: 'done',
+		});
+		const later = node.again({ executionId: '3', ...changed });
+		expect(await later.start({ bindings: [{ ...ITEM, value: 'Rome' }] })).toMatchObject({
+			is: 'done',
+		});
+		expect(node.notedAtRequests).toHaveLength(1);
+	});
+
 	test('waits for a run whose output was given before it had finished', async () => {
 		const node = execution(created());
 		await node.start();

@@ -115,7 +115,7 @@ export class Loop {
 		cancel?.addEventListener('abort', onCancel);
 		try {
 			for (;;) {
-				const end = this.goOn() ?? (await this.rest());
+				const end = this.goOn() ?? (await this.whenIdle());
 				if (!end) continue;
 				for (const controller of this.underWay.values()) controller.abort();
 				while (this.underWay.size > 0) await this.untilNews(Infinity);
@@ -219,7 +219,7 @@ export class Loop {
 	}
 
 	/** Waits until there is something to do, or ends the loop for the time that there is not. */
-	private async rest(): Promise<LoopEnd | undefined> {
+	private async whenIdle(): Promise<LoopEnd | undefined> {
 		const { triedUntil } = this;
 		const due = Math.min(this.waiting.dueAt, triedUntil);
 		if (this.underWay.size >= MOST_UNDER_WAY) return await this.untilNews(Infinity);

@@ -13,7 +13,7 @@ export interface Pass {
 }
 
 /** What is known of a run whose wait begins. */
-export interface Beginning extends Pick<Wait, 'options' | 'where' | 'isEarlier'> {
+export interface WaitStart extends Pick<Wait, 'options' | 'where' | 'isEarlier'> {
 	/** The service's answer to its creation; absent for a run that was given. */
 	lastSeen?: Run;
 	/** For how long that answer asks clients to back off, in ms. */
@@ -26,7 +26,7 @@ export interface Beginning extends Pick<Wait, 'options' | 'where' | 'isEarlier'>
 export function beginWait(
 	{ fingerprints }: Item,
 	run: KnownRun,
-	{ options, where, isEarlier = false, lastSeen, askedMs = 0, isDueNow }: Beginning,
+	{ options, where, isEarlier = false, lastSeen, askedMs = 0, isDueNow }: WaitStart,
 	pass: Pass,
 ): Waiting {
 	const now = Math.round(pass.time.date());

@@ -12,7 +12,7 @@ import { retryAfterMs } from '../../service/retryPolicy';
 import { isFinished } from '../../service/runStatus';
 import { sendWithRetry } from '../../service/sendWithRetry';
 import { isRun, isRunId, type ParameterBinding, type Run } from '../../service/types';
-import { beginWait, type Beginning } from '../../waiting/wait';
+import { beginWait, type WaitStart } from '../../waiting/wait';
 import { findAgent, nameKey, type GivenAgent } from '../findAgent';
 import type { WaitPlan } from './waitPlan';
 
@@ -94,7 +94,9 @@ export function goOnFrom(
 	const isElsewhere = run !== undefined && run.baseUrl !== work.service.baseUrl;
 	const isSame = fingerprint !== undefined && fingerprints.includes(fingerprint);
 	if (!earlier || isElsewhere || (earlier.isOld && !isSame)) return undefined;
-	if (!run || (earlier.is === 'done' && !isOfUnfinishedRun(earlier))) return earlier;
+	// What starts the same in the changed node counts as if it were noted there.
+	const isResult = !run || (earlier.is === 'done' && !isOfUnfinishedRun(earlier));
+	if (isResult) return { ...earlier, isOld: false };
 	const lastSeen = { run_id: run.runId, status: 'pending' };
 	const isEarlier = plan.startsRuns;
 	return startedRun(fingerprints, run, work, plan, { lastSeen, isEarlier, isDueNow: true });
@@ -111,7 +113,7 @@ function startedRun(
 	run: KnownRun,
 	{ parking }: ItemWork,
 	{ waits, options, where }: WaitPlan,
-	known: Omit<Beginning, 'options' | 'where'> & { lastSeen: Run },
+	known: Omit<WaitStart, 'options' | 'where'> & { lastSeen: Run },
 ): Item {
 	const begun = { options, where, ...known };
 	const waiting = beginWait({ is: 'notBegun', fingerprints }, run, begun, parking);
