@@ -20,7 +20,7 @@ export interface Row {
 interface KeptItem {
 	is: string;
 	run?: object;
-	retriesFrom?: object;
+	earlier?: object;
 }
 
 /** The database of a world's n8n, which outlives its processes. */
@@ -40,6 +40,7 @@ export class Database {
 			id: String(history.attempts.length + 1),
 			...(retryOf && { retryOf }),
 			lineages: new Map(this.tagsOf(index).map((tag) => [tag, {}])),
+			changes: retryOf?.changes ?? 0,
 			beganAt: clock.now,
 			status: 'running',
 			endings: new Map(),
@@ -87,7 +88,11 @@ export class Database {
 	 *
 	 * @returns undefined where n8n refuses
 	 */
-	addRetry(row: Row, { workflow }: RetrySpec, retriesLeft: RetrySpec[]): Row | undefined {
+	addRetry(
+		row: Row,
+		{ workflow, changesNode }: RetrySpec,
+		retriesLeft: RetrySpec[],
+	): Row | undefined {
 		const { attempt: before } = row;
 		const data = this.read(row);
 		const { lastNodeExecuted, runData } = data.resultData;
@@ -105,6 +110,7 @@ export class Database {
 			for (const entry of stack) entry.node = saved.getNode(entry.node.name)!;
 		}
 		const attempt = this.newAttempt(before.index, before);
+		if (workflow === 'saved' && changesNode) attempt.changes++;
 		for (const [tag, lineage] of before.lineages) {
 			if (isKept(data, before, tag)) attempt.lineages.set(tag, lineage);
 		}
@@ -131,7 +137,8 @@ function isKept({ resultData, ...data }: IRunExecutionData, before: Attempt, tag
 	const known = memory.agentInvocation?.byRunIndex[turn];
 	const item = known?.items[itemNumberOf(tag)];
 	// Of one that has failed before it began, the next attempt knows nothing.
-	const hasBegun = item && (item.is !== 'failed' || item.run || item.retriesFrom);
+	const isBare = item && ['failed', 'notBegun'].includes(item.is) && !item.run && !item.earlier;
+	const hasBegun = item && !isBare;
 	const isAnew = before.saves.at(-1)?.why === 'begin';
 	if (known && (hasBegun || !isAnew)) return true;
 	return resultData.runData[NODE]?.[turn]?.data !== undefined;

@@ -79,7 +79,8 @@ export function optionsWith(own: Partial<Made<OptionsSpec>> = {}): fc.Arbitrary<
 
 export const retry: fc.Arbitrary<RetrySpec> = fc.record({
 	afterMs: fc.oneof(ms(10_000), ms(2_000_000)),
-	workflow: mostly('original', 2, fc.constant('saved' as const)),
+	workflow: mostly('original', 1, fc.constant('saved' as const)),
+	changesNode: fc.boolean(),
 });
 
 /** Few of an item, or as many as there are of few different ones. */

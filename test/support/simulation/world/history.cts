@@ -71,6 +71,8 @@ export interface Attempt {
 	retryOf?: Attempt;
 	/** By item: the same for a Retry that goes on with what n8n had stored of the item. */
 	lineages: Map<string, object>;
+	/** How often the user has changed its node. */
+	changes: number;
 	beganAt: number;
 	status: 'running' | 'waiting' | 'success' | 'error' | 'canceled' | 'crashed';
 	endedAt?: number;

@@ -80,7 +80,7 @@ export function contextOf(call: Call): IExecuteFunctions {
 	};
 	const context = {
 		...(data && { runExecutionData: data }),
-		getNode: () => ({ ...node }),
+		getNode: () => ({ ...node, parameters: { ...node.parameters, changes: attempt.changes } }),
 		getMode: () => mode,
 		getContext: keep,
 		getExecutionId: () => (spec.host === 'bare' ? undefined : attempt.id),

@@ -136,6 +136,8 @@ export interface RetrySpec {
 	/** After the execution has ended or n8n runs again. */
 	afterMs: number;
 	workflow: 'original' | 'saved';
+	/** Whether the user has changed the node's parameters before, though not what they give. */
+	changesNode?: boolean;
 }
 
 export interface ExecutionSpec {

@@ -1,4 +1,4 @@
-import type { SeenRequest, SeenRun } from '../history.cts';
+import { itemOf, type SeenRequest, type SeenRun } from '../history.cts';
 import { isTrue, type Facts } from './facts.cts';
 
 /** No input item starts two runs. */
@@ -52,6 +52,9 @@ function maySupersede(
 	if (isTrue(spec.options.retryCreateOnServerError)) return true;
 	// n8n had stored nothing of the node's work.
 	if (lineageOf(first, before) !== lineageOf(first, then)) return true;
+	// In a changed node, it counts only where it would start the same.
+	const isOther = before.execution.changes !== then.execution.changes;
+	if (isOther && itemOf(facts.history.world, first.tag).isVolatile) return true;
 	// Another attempt had started it, and n8n ended before it stored that.
 	const isAttempt = spec.maxTries > 0 || before.execution.retryOf !== undefined;
 	if (isAttempt && !isStored(before) && !wasToBeStored(facts, first, before)) return true;
