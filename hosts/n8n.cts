@@ -214,7 +214,7 @@ export class N8n {
 	}
 
 	/** Waits until an execution has ended, and reads it. */
-	async endOf(executionId: string, timeoutMs = 120_000): Promise<StoredExecution> {
+	async endOf(executionId: string, timeoutMs = 240_000): Promise<StoredExecution> {
 		const deadline = Date.now() + timeoutMs;
 		for (;;) {
 			const execution = await this.execution(executionId);
