@@ -1,4 +1,4 @@
-import { systemClock } from '../../nodes/AgentInvocation/clock.ts';
+import { PassTime, systemClock } from '../../nodes/AgentInvocation/clock.ts';
 import { hostStart, openParking } from '../../nodes/AgentInvocation/engine/parking.ts';
 import { contextOf, type Told } from '../support/simulation/fakeContext.cts';
 
@@ -36,21 +36,18 @@ async function open({
 } = {}) {
 	const date = resumes ? resumes.until + late : BEGAN_ON + after;
 	jest.spyOn(systemClock, 'date').mockReturnValue(date);
-	const {
-		obstacle,
-		time: _,
-		...parking
-	} = await openParking(contextOf(told), {
+	const opened = await openParking(contextOf(told), {
 		passesResponse: passes,
 		beganOn: BEGAN_ON,
 		hasParked: resumes !== undefined,
 		isResumed: resumes !== undefined && !resumes.isRetry,
 	});
-	return { ...parking, obstacle: await obstacle() };
+	return { ...opened, obstacle: await opened.obstacle() };
 }
 
 test('where nothing stands in the way, the node may be parked and make a checkpoint at once', async () => {
 	expect(await open()).toEqual({
+		time: expect.any(PassTime) as PassTime,
 		obstacle: undefined,
 		checkpoints: true,
 		latestEndOn: Infinity,

@@ -27,7 +27,7 @@ test('the first is taken that is due, and of those that are due together the one
 					model = model.filter((one) => one !== due);
 				} else {
 					const { dueAt, ...changes } = step;
-					const item = waitingItem(changes as object);
+					const item = waitingItem(changes);
 					waits.add(index, item, dueAt);
 					model.push({ index, item, dueAt });
 				}

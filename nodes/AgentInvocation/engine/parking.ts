@@ -31,7 +31,7 @@ const RECOVERY_MS = { beforeEnds: 30_000, beforeParks: 60_000 };
 /** Whether, when and why not the execution of a node is parked. */
 export interface Parking extends Pass {
 	/** Why n8n may not store the execution; undefined when it may. */
-	obstacle(): Promise<string | undefined>;
+	obstacle(this: void): Promise<string | undefined>;
 	/** Whether a checkpoint may be made, which n8n stores where it saves progress. */
 	checkpoints: boolean;
 	/** Before that time, by the clock, nothing is polled. */

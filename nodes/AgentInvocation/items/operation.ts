@@ -15,7 +15,7 @@ export interface ItemWork {
 	/** Aborted when the node ends before this item does. */
 	signal: AbortSignal;
 	/** Remembers how far the item is, before something is sent of which nobody may learn what came of it. */
-	note(item: Item): void;
+	note(this: void, item: Item): void;
 }
 
 /** What an operation does with each of the node's items. */
