@@ -1,6 +1,6 @@
 import type { IDataObject } from 'n8n-workflow';
 
-import type { Failure } from './result';
+import type { Failure } from './failure';
 import { bound, nameRun } from './wording';
 
 /** How an item's run is waited for, and what becomes of its end. */

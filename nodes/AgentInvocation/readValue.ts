@@ -1,6 +1,6 @@
 import type { IExecuteFunctions } from 'n8n-workflow';
 
-import { asText, fail, succeed, type Failed, type Result } from './result';
+import { asText, fail } from './failure';
 import { shorten } from './wording';
 
 /** The first two are those of the parameter's `typeOptions`. */
@@ -16,19 +16,20 @@ interface Range {
  * Reads a number that a user or an expression gave, as a number or as text.
  *
  * @param label the parameter's display name, for the message
+ * @throws FailureError if it is none, or out of its range
  */
 export function readNumber(
 	value: unknown,
 	label: string,
 	{ minValue: min, maxValue: max = Number.MAX_SAFE_INTEGER, whole = false, orZero = false }: Range,
-): Result<number> {
+): number {
 	const number = typeof value === 'string' && value.trim() !== '' ? Number(value) : value;
 	if (
 		typeof number === 'number' &&
 		((number >= min && number <= max) || (orZero && number === 0)) &&
 		(!whole || Number.isInteger(number))
 	) {
-		return succeed(number);
+		return number;
 	}
 	const range = max === Number.MAX_SAFE_INTEGER ? `of at least ${min}` : `from ${min} to ${max}`;
 	return refuse(value, label, `${orZero ? '0 or ' : ''}a ${whole ? 'whole ' : ''}number ${range}`);
@@ -42,16 +43,16 @@ const BOOLEANS = new Map<unknown, boolean>([
 ]);
 
 /** Reads a boolean likewise: also as 1 or 0, and as the text of any of these. */
-export function readBoolean(value: unknown, label: string): Result<boolean> {
+export function readBoolean(value: unknown, label: string): boolean {
 	const boolean = BOOLEANS.get(wordOf(value));
-	return boolean === undefined ? refuse(value, label, 'true or false') : succeed(boolean);
+	return boolean ?? refuse(value, label, 'true or false');
 }
 
 /** Reads a text: nothing is an empty one, and a number or a boolean has one. */
-export function readText(value: unknown, label: string): Result<string> {
-	if (value === undefined || value === null) return succeed('');
+export function readText(value: unknown, label: string): string {
+	if (value === undefined || value === null) return '';
 	const isText = typeof value !== 'object' && typeof value !== 'function' && !Number.isNaN(value);
-	return isText ? succeed(asText(value).trim()) : refuse(value, label, 'a text');
+	return isText ? asText(value).trim() : refuse(value, label, 'a text');
 }
 
 /** Reads one of the values of a parameter of fixed choices likewise. */
@@ -59,10 +60,9 @@ export function readChoice<T extends string>(
 	value: unknown,
 	label: string,
 	choices: readonly T[],
-): Result<T> {
+): T {
 	const choice = choices.find((one) => one.toLowerCase() === wordOf(value));
-	if (choice !== undefined) return succeed(choice);
-	return refuse(value, label, choices.map((one) => `'${one}'`).join(' or '));
+	return choice ?? refuse(value, label, choices.map((one) => `'${one}'`).join(' or '));
 }
 
 /**
@@ -82,7 +82,7 @@ function wordOf(value: unknown): string {
 	return asText(value).trim().toLowerCase();
 }
 
-function refuse(value: unknown, label: string, expected: string): Failed {
+function refuse(value: unknown, label: string, expected: string): never {
 	return fail({
 		message: `'${label}' must be ${expected}, not '${shorten(asText(value))}'`,
 		description: `Correct '${label}'. If it is an expression, see what it gives for this item.`,

@@ -1,6 +1,7 @@
 import type { ILoadOptionsFunctions, ResourceMapperFields } from 'n8n-workflow';
 
 import { escapeHtml } from '../engine/nodeError';
+import { failureOf } from '../failure';
 import type { Agent, AgentParameter } from '../service/types';
 import { findChosenAgent } from './getAgentParameters';
 
@@ -16,19 +17,24 @@ const AGENT_NOT_KNOWN =
 export async function describeParameters(
 	this: ILoadOptionsFunctions,
 ): Promise<ResourceMapperFields> {
-	const agent = await findChosenAgent(this, 'descriptions');
-	if (agent.ok) return { fields: [], emptyFieldsNotice: describeAgent(agent.value) };
-	const { message, description } = agent.failure;
-	return { fields: [], emptyFieldsNotice: escapeHtml(`${message}. ${description}`) };
+	const describe = async () => {
+		try {
+			return describeAgent(await findChosenAgent(this, 'descriptions'));
+		} catch (thrown) {
+			const { message, description } = failureOf(thrown);
+			return escapeHtml(`${message}. ${description}`);
+		}
+	};
+	return { fields: [], emptyFieldsNotice: await describe() };
 }
 
 function describeAgent(agent: Agent | undefined): string {
 	if (!agent) return AGENT_NOT_KNOWN;
 	const { parameters } = agent;
-	return parameters.length > 0 ? parameters.map(describe).join('<br>') : NO_PARAMETERS;
+	return parameters.length > 0 ? parameters.map(describeParameter).join('<br>') : NO_PARAMETERS;
 }
 
-function describe({ name, required, description }: AgentParameter): string {
+function describeParameter({ name, required, description }: AgentParameter): string {
 	const title = `<b>${escapeHtml(name)}</b>${required ? ' (required)' : ''}`;
 	return description ? `${title}: ${escapeHtml(description)}` : title;
 }

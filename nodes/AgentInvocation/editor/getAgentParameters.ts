@@ -4,10 +4,10 @@ import type {
 	ResourceMapperFields,
 } from 'n8n-workflow';
 
-import { toEditorError } from '../engine/nodeError';
 import { isTool } from '../engine/host';
-import { pickNamed, readAgent, type GivenAgent } from '../operations/findAgent';
-import { fail, succeed, type Result } from '../result';
+import { toEditorError } from '../engine/nodeError';
+import { byName, pickNamed, readAgent, type GivenAgent } from '../operations/findAgent';
+import { fail } from '../failure';
 import { readKeptAgents, type Question } from '../service/agents';
 import { openService, type Service } from '../service/service';
 import type { Agent, AgentParameter } from '../service/types';
@@ -22,10 +22,12 @@ import { toColumn, toLabel } from '../storedText';
 export async function getAgentParameters(
 	this: ILoadOptionsFunctions,
 ): Promise<ResourceMapperFields> {
-	const agent = await findChosenAgent(this, 'fields');
-	if (!agent.ok) throw toEditorError(this, agent.failure);
-	const parameters = agent.value?.parameters ?? [];
-	return { fields: parameters.map((parameter) => toField(parameter, !isTool(this))) };
+	try {
+		const { parameters = [] } = (await findChosenAgent(this, 'fields')) ?? {};
+		return { fields: parameters.map((parameter) => toField(parameter, !isTool(this))) };
+	} catch (thrown) {
+		throw toEditorError(this, thrown);
+	}
 }
 
 /**
@@ -33,34 +35,31 @@ export async function getAgentParameters(
  * read. Gives undefined where 'Agent' is an expression that has no value yet.
  *
  * @param place of the editor, which wants to know something of it
+ * @throws FailureError if it cannot be found
  */
 export async function findChosenAgent(
 	context: ILoadOptionsFunctions,
 	place: string,
-): Promise<Result<Agent | undefined>> {
+): Promise<Agent | undefined> {
 	const value = context.getNodeParameter('agentId', '', { extractValue: true }) ?? '';
-	if (value === '') return succeed(undefined);
+	if (value === '') return undefined;
 	const given = readAgent(context.getNodeParameter('agentId', ''));
-	if (!given.ok) return given;
 	const service = await openService(context);
-	if (!service.ok) return service;
-	return await readAgentOf(service.value, given.value, { place, asks: String(given.value) });
+	return await readAgentOf(service, given, { place, asks: String(given) });
 }
 
 async function readAgentOf(
 	service: Service,
 	given: GivenAgent,
 	question: Question,
-): Promise<Result<Agent>> {
+): Promise<Agent> {
 	if (typeof given === 'string') {
-		const agents = await readKeptAgents(service, question, Infinity);
-		return agents.ok ? pickNamed(agents.value, given) : agents;
+		return pickNamed(byName(await readKeptAgents(service, question, Infinity)), given);
 	}
 	const isIt = ({ id }: Agent) => id === given;
 	const agents = await readKeptAgents(service, question, Infinity, (some) => some.some(isIt));
-	if (!agents.ok) return agents;
-	const agent = agents.value.find(isIt);
-	if (agent) return succeed(agent);
+	const agent = agents.find(isIt);
+	if (agent) return agent;
 	return fail({
 		message: `Agent ${given} is not in the organization's list`,
 		description: "Choose an agent from the list in 'Agent'.",

@@ -5,6 +5,7 @@ import type {
 } from 'n8n-workflow';
 
 import { toEditorError } from '../engine/nodeError';
+import { fail } from '../failure';
 import { LARGEST_PAGE, readKeptAgents } from '../service/agents';
 import { openService } from '../service/service';
 import type { Agent } from '../service/types';
@@ -19,30 +20,35 @@ import { textKey } from '../textKey';
  */
 export async function searchAgents(
 	this: ILoadOptionsFunctions,
-	filter?: string,
+	filter = '',
 	paginationToken?: string,
 ): Promise<INodeListSearchResult> {
-	const service = await openService(this);
-	if (!service.ok) throw toEditorError(this, service.failure);
+	try {
+		return await search(this, filter, Number(paginationToken ?? 0));
+	} catch (thrown) {
+		throw toEditorError(this, thrown);
+	}
+}
 
-	const offset = Number(paginationToken ?? 0);
+async function search(
+	context: ILoadOptionsFunctions,
+	filter: string,
+	offset: number,
+): Promise<INodeListSearchResult> {
 	const end = filter ? Infinity : offset + LARGEST_PAGE;
-	const question = { place: `list from ${offset}`, asks: filter ?? '' };
-	const agents = await readKeptAgents(service.value, question, end);
-	if (!agents.ok) throw toEditorError(this, agents.failure);
-
-	if (!filter && agents.value.length === 0) {
-		throw toEditorError(this, {
+	const question = { place: `list from ${offset}`, asks: filter };
+	const agents = await readKeptAgents(await openService(context), question, end);
+	if (!filter && agents.length === 0) {
+		fail({
 			message: 'The organization has no published agents',
 			description:
 				'Publish one in the service and open this list again. If it has some, the API key in the credential belongs to another organization.',
-			details: {},
 		});
 	}
-	const shown = agents.value.slice(offset, end);
+	const shown = agents.slice(offset, end);
 	return {
 		results: shown.filter((agent) => !filter || matches(agent, filter)).flatMap(toListItem),
-		...(agents.value.length >= end && { paginationToken: String(end) }),
+		...(agents.length >= end && { paginationToken: String(end) }),
 	};
 }
 

@@ -1,6 +1,6 @@
 import type { IExecuteFunctions, INodeExecutionData } from 'n8n-workflow';
 
-import type { Failure } from '../result';
+import type { Failure } from '../failure';
 import { hostVersion, isTool } from './host';
 import { bound } from '../wording';
 import { toNodeError } from './nodeError';

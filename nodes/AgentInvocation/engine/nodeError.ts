@@ -5,7 +5,7 @@ import {
 	type ILoadOptionsFunctions,
 } from 'n8n-workflow';
 
-import { sentences, type Failure } from '../result';
+import { failureOf, sentences, type Failure } from '../failure';
 import type { StartedRun } from '../item';
 import { WORD_JOINER } from '../storedText';
 import { bound, few } from '../wording';
@@ -24,10 +24,10 @@ export function toNodeError(
 	itemIndex?: number,
 	otherRuns: StartedRun[] = [],
 ): NodeApiError | NodeOperationError {
-	const { message, details, cause } = failure;
+	const { message, details } = failure;
 	const error =
 		details.http_status === undefined
-			? new NodeOperationError(context.getNode(), cause ?? message, { message })
+			? new NodeOperationError(context.getNode(), message)
 			: apiError(context, failure);
 	if (itemIndex !== undefined) error.context.itemIndex = itemIndex;
 	if (Object.keys(details).length > 0) error.context.details = { ...details };
@@ -37,10 +37,11 @@ export function toNodeError(
 }
 
 /**
- * Makes n8n's error of a failure that the editor met. Always a `NodeApiError`: the editor gets the
+ * Makes n8n's error of what the editor met. Always a `NodeApiError`: the editor gets the
  * descriptions of no other errors. It shows them as plain text.
  */
-export function toEditorError(context: ILoadOptionsFunctions, failure: Failure): NodeApiError {
+export function toEditorError(context: ILoadOptionsFunctions, thrown: unknown): NodeApiError {
+	const failure = failureOf(thrown);
 	return inWords(apiError(context, failure), failure.message, describe(failure));
 }
 

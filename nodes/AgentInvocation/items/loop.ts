@@ -1,6 +1,6 @@
 import { systemClock as clock, type PassTime } from '../clock';
 import type { Item, ItemThatIs, Waiting } from '../item';
-import type { Failure } from '../result';
+import type { Failure } from '../failure';
 import { GOES_WELL_AFTER_MS, type Concurrency } from './concurrency';
 import { Waits } from './waits';
 

@@ -5,7 +5,7 @@ import type { IDataObject, IExecuteFunctions, INode } from 'n8n-workflow';
 import { keptBy, runsInAgent } from '../engine/host';
 import type { Suspension } from '../engine/suspend';
 import { earlierOf, NOT_BEGUN, runOf, type Item, type StartedRun } from '../item';
-import { fail, sentences, succeed, type Result } from '../result';
+import { fail, sentences } from '../failure';
 import { isJsonObject } from '../service/types';
 
 const FORMAT = 1;
@@ -124,9 +124,9 @@ export class Memory {
 	 * Opens the memory of a run of the node.
 	 *
 	 * @param isKept whether what becomes of the items is to be remembered at all
-	 * @returns a failure that names the runs it can find when the memory is not of this package's making
+	 * @throws FailureError when the memory is not of this package's making; it names the runs that it can find
 	 */
-	static open(context: IExecuteFunctions, isKept: boolean): Result<Memory> {
+	static open(context: IExecuteFunctions, isKept: boolean): Memory {
 		// The calls of a tool in its agent's process share run index and context, so each has its own memory.
 		const isShared = isKept && !runsInAgent(context);
 		const kept = (isShared ? keptBy(context, 'node') : undefined) ?? {};
@@ -142,11 +142,10 @@ export class Memory {
 			mostAttempts: mostAttempts(context),
 		});
 		byRunIndex[runIndex] = stored;
-		const memory = new Memory(stored, beginning, found?.suspension, crashedIn, () => {
+		return new Memory(stored, beginning, found?.suspension, crashedIn, () => {
 			delete byRunIndex[runIndex];
 			if (Object.keys(byRunIndex).length === 0) delete kept.agentInvocation;
 		});
-		return succeed(memory);
 	}
 
 	/** Whether items that have begun go on as they are, and are not begun again. */
@@ -226,9 +225,9 @@ function isFormat(
 	return isJsonObject(found) && found.format === FORMAT && isJsonObject(found.byRunIndex);
 }
 
-function refuseUnknown(found: unknown): Result<never> {
+function refuseUnknown(found: unknown): never {
 	const runIds = [...JSON.stringify(found).matchAll(/"run_?id":"([^"]+)"/gi)].map(([, id]) => id);
-	return fail({
+	fail({
 		message: 'Another version of this package has begun this execution, so this one starts nothing',
 		description: sentences(
 			'Its notes about the runs that it has started cannot be read. Execute the workflow anew to start runs.',

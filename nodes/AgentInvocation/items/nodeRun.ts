@@ -12,12 +12,12 @@ import { cancelledError } from '../engine/nodeError';
 import type { Parking } from '../engine/parking';
 import { requestSuspension } from '../engine/suspend';
 import { failed, type Item, type Waiting } from '../item';
-import { asError, type Failure, type Result } from '../result';
+import { failureOf, type Failure } from '../failure';
 import { openService } from '../service/service';
 import { readWaitOptions } from '../waiting/options';
 import { pollRun } from '../waiting/poll';
 import { movedBy, onClockOfNow } from '../waiting/wait';
-import { fixedAt, type Concurrency } from './concurrency';
+import { fixedAt } from './concurrency';
 import { Loop, type LoopEnd } from './loop';
 import type { Memory } from './memory';
 import type { ItemWork, Operation } from './operation';
@@ -25,23 +25,6 @@ import { refused } from './refused';
 import { stopError } from './stopError';
 import { whenToPark } from './whenToPark';
 import { hintAtInterval, placeOf } from './whereToWait';
-
-/** Without it each item fails. */
-function readConcurrency(context: IExecuteFunctions, operation: Operation): Result<Concurrency> {
-	try {
-		return operation.concurrency(context);
-	} catch (thrown) {
-		return { ok: false, failure: failureOfThrown(thrown) };
-	}
-}
-
-/** What n8n says of an expression that it could not evaluate, or of a parameter that it could not read. */
-function failureOfThrown(thrown: unknown): Failure {
-	const cause = asError(thrown);
-	const description =
-		'description' in cause && typeof cause.description === 'string' ? cause.description : '';
-	return { message: cause.message, description, details: {}, cause };
-}
 
 /** Whether the first output is that of an item that is done: the error in it is a run's, and no failed attempt. */
 function isOutputAsDone(items: Item[]): boolean {
@@ -65,12 +48,16 @@ export class NodeRun {
 
 	async run(): Promise<NodeOutput> {
 		const { context, operation, memory, parking, count } = this;
-		const concurrency = readConcurrency(context, operation);
 		await this.prepare();
-		if (!concurrency.ok) this.failOthers(concurrency.failure);
+		let concurrency = fixedAt(1);
+		try {
+			concurrency = operation.concurrency(context);
+		} catch (thrown) {
+			this.failOthers(failureOf(thrown));
+		}
 		const loop = new Loop(
 			{
-				concurrency: concurrency.ok ? concurrency.value : fixedAt(1),
+				concurrency,
 				stopsAtFailure: !continues(context),
 				// In the same execution, what goes on is stored already.
 				checkpoints:
@@ -118,11 +105,10 @@ export class NodeRun {
 		// In another execution, the user may have changed the options.
 		try {
 			const options = readWaitOptions(context, index);
-			if (!options.ok) return failed(item, options.failure);
-			const where = await placeOf(options.value, parking);
-			return { ...item, wait: { ...wait, options: options.value, where } };
+			const where = await placeOf(options, parking);
+			return { ...item, wait: { ...wait, options, where } };
 		} catch (thrown) {
-			return failed(item, failureOfThrown(thrown));
+			return failed(item, failureOf(thrown));
 		}
 	}
 
@@ -160,20 +146,20 @@ export class NodeRun {
 				cancel: context.getExecutionCancelSignal?.(),
 				known,
 			});
-			if (!service.ok) return failed(item, service.failure);
 			if (signal.aborted) return item;
 			const note = (next: Item) => memory.note(index, next);
 			return await act({
 				context,
 				itemIndex: index,
-				service: service.value,
+				service,
 				parking,
 				signal,
 				note,
 			});
 		} catch (thrown) {
 			// As it stands by now: a run may have been started.
-			return failed(memory.item(index), failureOfThrown(thrown));
+			const reached = memory.item(index);
+			return signal.aborted ? reached : failed(reached, failureOf(thrown));
 		}
 	}
 

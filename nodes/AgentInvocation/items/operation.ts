@@ -2,7 +2,6 @@ import type { IExecuteFunctions } from 'n8n-workflow';
 
 import type { Parking } from '../engine/parking';
 import type { Item, ItemThatIs } from '../item';
-import type { Result } from '../result';
 import type { Service } from '../service/service';
 import type { Concurrency } from './concurrency';
 
@@ -20,10 +19,10 @@ export interface ItemWork {
 
 /** What an operation does with each of the node's items. */
 export interface Operation {
-	/** How many items may have begun and not ended. */
-	concurrency(this: void, context: IExecuteFunctions): Result<Concurrency>;
+	/** How many items may have begun and not ended. Throws what each item then fails with. */
+	concurrency(this: void, context: IExecuteFunctions): Concurrency;
 	/** What it does with runs, if anything: only what comes of runs is remembered, and started only once. */
 	runs?: 'starts' | 'gets';
-	/** Gives what becomes of the item; the item as it is where the signal came first. */
+	/** Gives what becomes of the item, or throws what it fails with. */
 	begin(this: void, item: ItemThatIs<'notBegun'>, work: ItemWork): Promise<Item>;
 }

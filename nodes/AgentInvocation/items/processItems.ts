@@ -11,7 +11,7 @@ import { continues } from '../engine/host';
 import { toNodeError } from '../engine/nodeError';
 import { openParking } from '../engine/parking';
 import { removeTraces, sourceOf } from '../engine/suspend';
-import type { Failure } from '../result';
+import { failureOf } from '../failure';
 import { Memory } from './memory';
 import { NodeRun } from './nodeRun';
 import type { Operation } from './operation';
@@ -30,9 +30,12 @@ export async function processItems(
 	response: EngineResponse | undefined,
 	operation: Operation,
 ): Promise<NodeOutput> {
-	const opened = Memory.open(context, operation.runs !== undefined);
-	if (!opened.ok) return [await failAll(context, opened.failure)];
-	const memory = opened.value;
+	let memory: Memory;
+	try {
+		memory = Memory.open(context, operation.runs !== undefined);
+	} catch (thrown) {
+		return [await failAll(context, thrown)];
+	}
 	const { beginning, suspension, crashedIn, beganOn } = memory;
 	const source = suspension?.source ?? sourceOf(context);
 	// Before any expression is evaluated, which may look back at where the input came from.
@@ -53,10 +56,8 @@ export async function processItems(
 }
 
 /** @throws NodeOperationError unless the node continues */
-async function failAll(
-	context: IExecuteFunctions,
-	failure: Failure,
-): Promise<INodeExecutionData[]> {
+async function failAll(context: IExecuteFunctions, thrown: unknown): Promise<INodeExecutionData[]> {
+	const failure = failureOf(thrown);
 	if (!continues(context)) throw toNodeError(context, failure);
 	const items = context.getInputData();
 	return await Promise.all(items.map((_, index) => toErrorItem(context, failure, index)));

@@ -2,7 +2,7 @@ import type { IExecuteFunctions } from 'n8n-workflow';
 
 import { toNodeError } from '../engine/nodeError';
 import { isInDoubt } from '../item';
-import { sentences, type Failure } from '../result';
+import { sentences, type Failure } from '../failure';
 import { few } from '../wording';
 import type { Memory } from './memory';
 

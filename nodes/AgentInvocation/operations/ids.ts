@@ -1,11 +1,11 @@
-import { asText, fail, succeed, type Result } from '../result';
+import { asText, fail } from '../failure';
 import { isRunId, toAgentId } from '../service/types';
 import { shorten } from '../wording';
 
 /** Reads an agent ID: a whole number. Nothing else may enter a path. */
-export function readAgentId(value: unknown): Result<number> {
+export function readAgentId(value: unknown): number {
 	const id = toAgentId(value);
-	if (id !== undefined) return succeed(id);
+	if (id !== undefined) return id;
 	const given = asText(value ?? '').trim();
 	return fail({
 		message: given === '' ? "'Agent' is empty" : `'Agent' is not a whole number: ${shorten(given)}`,
@@ -15,10 +15,10 @@ export function readAgentId(value: unknown): Result<number> {
 }
 
 /** Reads a run ID: a UUID as documented, or any other text that is one plain segment of a path. */
-export function readRunId(value: unknown): Result<string> {
+export function readRunId(value: unknown): string {
 	const text = asText(value ?? '').trim();
 	const isGiven = typeof value === 'string' || Number.isFinite(value) || typeof value === 'bigint';
-	if (isGiven && isRunId(text)) return succeed(text);
+	if (isGiven && isRunId(text)) return text;
 	return fail({
 		message: text === '' ? "'Run ID' is empty" : `'Run ID' is not a run ID: ${shorten(text)}`,
 		description:

@@ -1,5 +1,5 @@
 import { systemClock } from '../clock';
-import { fail, succeed, type Result } from '../result';
+import { fail } from '../failure';
 import { textKey } from '../textKey';
 import { listAgents } from './endpoints';
 import { read, type ReadPatience } from './read';
@@ -62,26 +62,23 @@ class AgentList {
 		limit: number,
 		patience: ReadPatience,
 		isEnough: (agents: Agent[]) => boolean = () => false,
-	): Promise<Result<Agent[]>> {
-		const before = this.reading;
-		const result = before.then(async () => {
+	): Promise<Agent[]> {
+		const result = this.reading.then(async () => {
 			while (!this.isComplete && this.agents.size < limit) {
 				if (isEnough([...this.agents.values()])) break;
-				const failure = await this.readPage(service, limit, patience);
-				if (failure) return failure;
+				await this.readPage(service, limit, patience);
 			}
-			return succeed([...this.agents.values()]);
+			return [...this.agents.values()];
 		});
-		this.reading = result;
+		this.reading = result.catch(() => {});
 		return await result;
 	}
 
-	private async readPage(service: Service, limit: number, patience: ReadPatience) {
-		if (++this.pages > MOST_PAGES) return ENDLESS;
+	private async readPage(service: Service, limit: number, patience: ReadPatience): Promise<void> {
+		if (++this.pages > MOST_PAGES) refuseEndless();
 		const asked = Math.min(limit - this.agents.size, LARGEST_PAGE);
-		const page = await read(service, listAgents(asked, this.next), {}, patience);
-		if (!page.ok) return page;
-		const { agents, pagination } = page.value;
+		const request = listAgents(asked, this.next);
+		const { agents, pagination } = await read(service, request, {}, patience);
 		const total = typeof pagination?.total === 'number' ? pagination.total : undefined;
 		this.hasMoved ||= this.total !== undefined && total !== undefined && total !== this.total;
 		this.total = total;
@@ -92,10 +89,9 @@ class AgentList {
 		const isLast = agents.length < asked && this.next === total;
 		this.isComplete = isLast || this.agents.size === known;
 		if (this.isComplete && this.hasMoved) add(this.agents, [...this.ofEarlierReadings.values()]);
-		return undefined;
 	}
 
-	private readAgain(): undefined {
+	private readAgain(): void {
 		add(this.ofEarlierReadings, [...this.agents.values()]);
 		this.agents = new Map();
 		this.next = this.offset;
@@ -106,10 +102,12 @@ class AgentList {
 	}
 }
 
-const ENDLESS = fail({
-	message: "The service's list of agents does not end",
-	description: `It goes on after ${MOST_PAGES} pages. Choose the agent by its ID, or turn off 'Return All', and contact the service's support.`,
-});
+function refuseEndless(): never {
+	fail({
+		message: "The service's list of agents does not end",
+		description: `It goes on after ${MOST_PAGES} pages. Choose the agent by its ID, or turn off 'Return All', and contact the service's support.`,
+	});
+}
 
 /** Adds the agents that are not there yet. */
 function add(agents: Map<unknown, Agent>, more: Agent[]): void {
@@ -138,16 +136,16 @@ export async function readAgents(
 	service: Service,
 	{ limit, offset, filter = '' }: Selection,
 	patience: ReadPatience,
-): Promise<Result<Agent[]>> {
+): Promise<Agent[]> {
 	if (filter === '') {
 		const agents = await new AgentList(offset).read(service, limit, patience);
-		return agents.ok ? succeed(agents.value.slice(0, limit)) : agents;
+		return agents.slice(0, limit);
 	}
 	const end = offset + limit;
 	const matching = (agents: Agent[]) => agents.filter((agent) => holds(agent, filter));
 	const isEnough = (agents: Agent[]) => matching(agents).length >= end;
 	const agents = await new AgentList(0).read(service, Infinity, patience, isEnough);
-	return agents.ok ? succeed(matching(agents.value).slice(offset, end)) : agents;
+	return matching(agents).slice(offset, end);
 }
 
 function holds({ name, description }: Agent, text: string): boolean {
@@ -180,7 +178,7 @@ export async function readKeptAgents(
 	limit: number,
 	isEnough?: (agents: Agent[]) => boolean,
 	patience: ReadPatience = { patienceMs: EDITOR_PATIENCE_MS },
-): Promise<Result<Agent[]>> {
+): Promise<Agent[]> {
 	const kept = lists(service.key);
 	const now = (patience.clock ?? systemClock).now();
 	if (kept.asked.get(place) === asks || now - kept.beganAt > KEPT_MS) {

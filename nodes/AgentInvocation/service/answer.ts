@@ -1,4 +1,4 @@
-import { asText } from '../result';
+import { asText } from '../failure';
 import type { AnswerKind } from './answerKinds';
 import { isJsonObject, readServiceError, type ServiceError } from './types';
 

@@ -1,4 +1,4 @@
-import type { Failure } from '../result';
+import type { Failure } from '../failure';
 import type { ParameterBinding } from './types';
 
 /** What a request is for decides which answers are worth another attempt. */

@@ -1,6 +1,6 @@
 import type { IHttpRequestOptions } from 'n8n-workflow';
 
-import { fail, succeed, type Result } from '../result';
+import { fail } from '../failure';
 
 /** A credential of the type `agentInvocationApi` that may be used. */
 export interface ServiceCredential {
@@ -24,8 +24,10 @@ export const BASE_URL_REPLACEMENTS: ReadonlyArray<[pattern: RegExp, by: string]>
 /**
  * Checks a credential before anything is sent with it: an address with a user, a query or a fragment
  * would take the API key, or the path, somewhere else than its reader thinks.
+ *
+ * @throws FailureError if it may not be used
  */
-export function checkCredential(data: Record<string, unknown>): Result<ServiceCredential> {
+export function checkCredential(data: Record<string, unknown>): ServiceCredential {
 	const entered = typeof data.baseUrl === 'string' ? data.baseUrl.trim() : '';
 	const baseUrl = BASE_URL_REPLACEMENTS.reduce((url, [from, to]) => url.replace(from, to), entered);
 	const apiKey = typeof data.apiKey === 'string' ? data.apiKey.trim() : '';
@@ -45,22 +47,20 @@ export function checkCredential(data: Record<string, unknown>): Result<ServiceCr
 				"Open this node's credential and paste the key again, as the service showed it to the admin who created it.",
 		});
 	}
-	return succeed({ baseUrl, apiKey });
+	return { baseUrl, apiKey };
 }
 
 /**
  * Adds the API key to a request, whichever node sends it.
  *
- * @throws Error when the credential may not be used, or the request goes to another host than its base URL
+ * @throws FailureError or Error when the credential may not be used, or the request goes to another host than its base URL
  */
 export function addApiKey(
 	data: Record<string, unknown>,
 	// n8n's HTTP Request node calls it `uri`.
 	request: IHttpRequestOptions & { uri?: string },
 ): IHttpRequestOptions {
-	const credential = checkCredential(data);
-	if (!credential.ok) throw new Error(credential.failure.message);
-	const { baseUrl, apiKey } = credential.value;
+	const { baseUrl, apiKey } = checkCredential(data);
 	const { origin } = new URL(baseUrl);
 	if (parse(request.baseURL ?? request.uri ?? request.url)?.origin !== origin) {
 		throw new Error(

@@ -1,6 +1,6 @@
 import type { IDataObject } from 'n8n-workflow';
 
-import { asText } from '../result';
+import { asText } from '../failure';
 import {
 	isAgentPage,
 	isCreatedRun,

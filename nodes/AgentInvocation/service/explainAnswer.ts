@@ -1,4 +1,4 @@
-import { fail, sentences, type Failed, type Failure } from '../result';
+import { sentences, type Failure } from '../failure';
 import { nameRun, shorten, withoutPeriod } from '../wording';
 import type { Answer } from './answer';
 import { answerKinds, type Explanation, type Subject } from './answerKinds';
@@ -61,11 +61,6 @@ export const explanationsByCode: Record<string, SaysOfError> = {
 			'Try again in a moment. If it keeps happening, contact support with the request ID.',
 	}),
 };
-
-/** Fails with what an answer other than `ok` means, in a user's words. */
-export function failWith(answer: Answer, subject: Subject): Failed {
-	return fail(explainAnswer(answer, subject));
-}
 
 /** Says in a user's words what an answer other than `ok` means. */
 export function explainAnswer(answer: Answer, subject: Subject): Failure {

@@ -1,8 +1,8 @@
 import { systemClock } from '../clock';
-import { succeed, type Result } from '../result';
+import { fail } from '../failure';
 import type { Subject } from './answerKinds';
 import type { ServiceRequest } from './endpoints';
-import { failWith } from './explainAnswer';
+import { explainAnswer } from './explainAnswer';
 import { READ_PATIENCE_MS } from './retryPolicy';
 import { sendWithRetry, type Patience } from './sendWithRetry';
 import type { Service } from './service';
@@ -13,16 +13,20 @@ export interface ReadPatience extends Partial<Pick<Patience, 'clock' | 'signal'>
 	patienceMs?: number;
 }
 
-/** Sends a request that starts nothing, again where that may help, and gives the body of its answer. */
+/**
+ * Sends a request that starts nothing, again where that may help, and gives the body of its answer.
+ *
+ * @throws FailureError that says what the answer means, if it is another one
+ */
 export async function read<T>(
 	service: Service,
 	request: ServiceRequest<T>,
 	subject: Omit<Subject, 'baseUrl'>,
 	{ clock = systemClock, patienceMs = READ_PATIENCE_MS, signal }: ReadPatience,
-): Promise<Result<T>> {
+): Promise<T> {
 	const patience = { clock, since: clock.now(), patienceMs, signal };
 	const answer = await sendWithRetry(service, request, 'read', patience);
 	return answer.kind === 'ok' && answer.body !== undefined
-		? succeed(answer.body)
-		: failWith(answer, { ...subject, baseUrl: service.baseUrl });
+		? answer.body
+		: fail(explainAnswer(answer, { ...subject, baseUrl: service.baseUrl }));
 }

@@ -1,9 +1,13 @@
 import { createHash } from 'node:crypto';
 
-import type { IExecuteFunctions, ILoadOptionsFunctions } from 'n8n-workflow';
+import type {
+	ICredentialDataDecryptedObject,
+	IExecuteFunctions,
+	ILoadOptionsFunctions,
+} from 'n8n-workflow';
 
 import { systemClock as clock } from '../clock';
-import { asError, fail, succeed, type Failure, type Result } from '../result';
+import { asError, fail } from '../failure';
 import { readResponse, readThrown, type Answer, type RawResponse } from './answer';
 import { checkCredential, type ServiceCredential } from './credential';
 import type { ServiceRequest } from './endpoints';
@@ -59,16 +63,20 @@ interface Opening {
 /**
  * Opens the service with an item's credential. Requests go through n8n's own helper, which brings proxies
  * and certificates and adds the API key; the key itself never leaves this file.
+ *
+ * @throws FailureError if the credential may not be used
  */
 export async function openService(
 	context: Context,
 	{ owner = context, itemIndex, cancel, known }: Opening = {},
-): Promise<Result<Service>> {
+): Promise<Service> {
 	let readAt = clock.now();
 	let reading = readCredential(context, itemIndex);
-	const first = await reading;
-	if (!first.ok && known === undefined) return first;
-	const baseUrl = known ?? (first.ok ? first.value.baseUrl : '');
+	const first = await reading.catch((thrown: unknown) => {
+		if (known === undefined) throw thrown;
+		return undefined;
+	});
+	const baseUrl = known ?? first?.baseUrl ?? '';
 	let key = '';
 	const use = (credential: ServiceCredential): Answer<never> | undefined => {
 		if (credential.baseUrl !== baseUrl) {
@@ -77,7 +85,7 @@ export async function openService(
 		key = hashOf(baseUrl, credential.apiKey);
 		return undefined;
 	};
-	if (first.ok) use(first.value);
+	if (first) use(first);
 
 	async function send<T>(request: ServiceRequest<T>): Promise<Answer<T>> {
 		// It may have waited long for its turn, and the key been replaced meanwhile.
@@ -85,15 +93,16 @@ export async function openService(
 			readAt = clock.now();
 			reading = readCredential(context, itemIndex);
 		}
-		const current = await reading;
-		if (!current.ok) {
-			const { message, cause } = current.failure;
-			const kind = isGone(current.failure) ? 'credentialChanged' : 'notSent';
-			return { kind, reason: cause?.message ?? message };
+		let current: ServiceCredential;
+		try {
+			current = await reading;
+		} catch (thrown) {
+			const { message } = asError(asError(thrown).cause ?? thrown);
+			return { kind: isGone(message) ? 'credentialChanged' : 'notSent', reason: message };
 		}
-		const refused = use(current.value);
+		const refused = use(current);
 		if (refused) return refused;
-		const { apiKey } = current.value;
+		const { apiKey } = current;
 		let response: RawResponse;
 		try {
 			response = (await context.helpers.httpRequestWithAuthentication.call(
@@ -129,7 +138,7 @@ export async function openService(
 		return withoutKey(readResponse(response, request.hasShape), apiKey);
 	}
 
-	return succeed({
+	return {
 		baseUrl,
 		owner,
 		send,
@@ -139,28 +148,29 @@ export async function openService(
 		get limiter() {
 			return limiters(key);
 		},
-	});
+	};
 }
 
-async function readCredential(
-	context: Context,
-	itemIndex?: number,
-): Promise<Result<ServiceCredential>> {
+async function readCredential(context: Context, itemIndex?: number): Promise<ServiceCredential> {
+	let data: ICredentialDataDecryptedObject;
 	try {
-		return checkCredential(await context.getCredentials(CREDENTIAL_TYPE, itemIndex));
+		data = await context.getCredentials(CREDENTIAL_TYPE, itemIndex);
 	} catch (thrown) {
 		const cause = asError(thrown);
-		return fail({
-			message: "This node's credential cannot be used",
-			description: `Choose or create one under 'Credential to connect with'. n8n says: ${cause.message}`,
+		fail(
+			{
+				message: "This node's credential cannot be used",
+				description: `Choose or create one under 'Credential to connect with'. n8n says: ${cause.message}`,
+			},
 			cause,
-		});
+		);
 	}
+	return checkCredential(data);
 }
 
 /** Whether a credential is gone for good. Otherwise a secret store may be away (docs/n8n.md, Credentials). */
-function isGone({ cause }: Failure): boolean {
-	return /does not exist|does not have any credentials/.test(cause?.message ?? '');
+function isGone(message: string): boolean {
+	return /does not exist|does not have any credentials/.test(message);
 }
 
 function hashOf(...texts: string[]): string {

@@ -9,7 +9,7 @@ import {
 	type Waiting,
 	type WaitOptions,
 } from '../item';
-import { asError, sentences, type Failure } from '../result';
+import { asError, sentences, type Failure } from '../failure';
 import { isFinished } from '../service/runStatus';
 import { isJsonObject, type Run } from '../service/types';
 import { nameRun, withoutPeriod } from '../wording';

@@ -1,9 +1,8 @@
 import type { IDataObject, INodeProperties } from 'n8n-workflow';
 
 import { readBoolean, readNumber, readOptions, readText } from '../../readValue';
-import { succeed } from '../../result';
 import { fixedAt } from '../../items/concurrency';
-import { done, failed, type Item, type ItemThatIs } from '../../item';
+import { done, type Item, type ItemThatIs } from '../../item';
 import { readAgents } from '../../service/agents';
 import type { ItemWork, Operation } from '../../items/operation';
 
@@ -57,36 +56,25 @@ export const listFields: INodeProperties[] = [
 ];
 
 /** Lists the organization's agents, once for each input item: one output item an agent, as it came. */
-export const list: Operation = { concurrency: () => succeed(fixedAt(1)), begin };
+export const list: Operation = { concurrency: () => fixedAt(1), begin };
 
 async function begin(
 	item: ItemThatIs<'notBegun'>,
 	{ context, itemIndex, service, signal }: ItemWork,
 ): Promise<Item> {
-	const all = readBoolean(context.getNodeParameter('returnAll', itemIndex, false), 'Return All');
-	if (!all.ok) return failed(item, all.failure);
-	const limit = all.value
-		? succeed(Infinity)
+	const option = readOptions(context, itemIndex);
+	const whole = { whole: true };
+	const limit = readBoolean(context.getNodeParameter('returnAll', itemIndex, false), 'Return All')
+		? Infinity
 		: readNumber(context.getNodeParameter('limit', itemIndex, 50), 'Limit', {
 				minValue: 1,
-				whole: true,
+				...whole,
 			});
-	if (!limit.ok) return failed(item, limit.failure);
-	const given = readOptions(context, itemIndex);
-	const offset = readNumber(given('offset', 0), 'Offset', { minValue: 0, whole: true });
-	if (!offset.ok) return failed(item, offset.failure);
-	const filter = readText(given('filter', ''), 'Filter');
-	if (!filter.ok) return failed(item, filter.failure);
-
-	const agents = await readAgents(
-		service,
-		{ limit: limit.value, offset: offset.value, filter: filter.value },
-		{ signal },
-	);
-	if (signal.aborted) return item;
-	if (!agents.ok) return failed(item, agents.failure);
+	const offset = readNumber(option('offset', 0), 'Offset', { minValue: 0, ...whole });
+	const filter = readText(option('filter', ''), 'Filter');
+	const agents = await readAgents(service, { limit, offset, filter }, { signal });
 	return done(
 		item,
-		agents.value.map(({ asItCame }) => ({ ...asItCame }) as IDataObject),
+		agents.map(({ asItCame }) => ({ ...asItCame }) as IDataObject),
 	);
 }

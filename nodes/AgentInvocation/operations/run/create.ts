@@ -1,9 +1,8 @@
 import type { IDataObject, IExecuteFunctions, INodeProperties } from 'n8n-workflow';
 
 import { readBoolean, readNumber, readOptions } from '../../readValue';
-import { succeed, type Result } from '../../result';
 import { AUTOMATIC, fixedAt, type Concurrency } from '../../items/concurrency';
-import { done, failed, type Item, type ItemThatIs } from '../../item';
+import { done, type Item, type ItemThatIs } from '../../item';
 import { dryRun } from '../../service/endpoints';
 import { read } from '../../service/read';
 import { READ_PATIENCE_MS } from '../../service/retryPolicy';
@@ -82,59 +81,41 @@ export const createFields: INodeProperties[] = [
 /** Starts a run for each input item and, unless told otherwise, waits for it. */
 export const create: Operation = { concurrency, runs: 'starts', begin };
 
-function concurrency(context: IExecuteFunctions): Result<Concurrency> {
+function concurrency(context: IExecuteFunctions): Concurrency {
 	const maxConcurrency = readOptions(context, 0)('maxConcurrency', 0);
 	const range = { ...CONCURRENCY_RANGE, whole: true };
 	const count = readNumber(maxConcurrency, 'Max Concurrency', range);
-	if (!count.ok) return count;
-	return succeed(count.value === 0 ? AUTOMATIC : fixedAt(count.value));
+	return count === 0 ? AUTOMATIC : fixedAt(count);
 }
 
 async function begin(item: ItemThatIs<'notBegun'>, work: ItemWork): Promise<Item> {
 	const { context, itemIndex } = work;
 	const plan = await readWaitPlan(work, true);
-	if (!plan.ok) return failed(item, plan.failure);
-	const earlier = goOnFrom(item, work, plan.value);
+	const earlier = goOnFrom(item, work, plan);
 	if (earlier) return earlier;
 	const agent = readAgent(context.getNodeParameter('agentId', itemIndex, ''));
-	if (!agent.ok) return failed(item, agent.failure);
 	const bindings = readBindings(context, itemIndex);
-	if (!bindings.ok) return failed(item, bindings.failure);
-	const dry = readBoolean(context.getNodeParameter('dryRun', itemIndex, false), 'Dry Run');
-	if (!dry.ok) return failed(item, dry.failure);
-	if (dry.value) return await compileOnly(item, agent.value, bindings.value, work);
-	const retries = readBoolean(
+	const isDry = readBoolean(context.getNodeParameter('dryRun', itemIndex, false), 'Dry Run');
+	if (isDry) return await compileOnly(item, agent, bindings, work);
+	const retryOnServerError = readBoolean(
 		readOptions(context, itemIndex)('retryCreateOnServerError', false),
 		'Retry Create on Server Error',
 	);
-	if (!retries.ok) return failed(item, retries.failure);
-	const { waits, options } = plan.value;
-	const waitsMs = waits ? options.timeoutMs || Infinity : 0;
-	const wanted = {
-		agent: agent.value,
-		bindings: bindings.value,
-		retryOnServerError: retries.value,
-		patienceMs: Math.max(waitsMs, READ_PATIENCE_MS),
-	};
-	return await startRun(item, wanted, work, plan.value);
+	const waitsMs = plan.waits ? plan.options.timeoutMs || Infinity : 0;
+	const patienceMs = Math.max(waitsMs, READ_PATIENCE_MS);
+	return await startRun(item, { agent, bindings, retryOnServerError, patienceMs }, work, plan);
 }
 
 /** Gives exactly what the service answered; what is no object goes under `result`. */
 async function compileOnly(
 	item: Item,
-	agent: GivenAgent,
+	given: GivenAgent,
 	bindings: ParameterBinding[],
 	work: ItemWork,
 ): Promise<Item> {
 	const { service, signal } = work;
-	const found = await findAgent(agent, work);
-	if (signal.aborted) return item;
-	if (!found.ok) return failed(item, found.failure);
-	const agentId = found.value;
-	const about = { agentId, bindings };
-	const compiled = await read(service, dryRun(agentId, bindings), about, { signal });
-	if (signal.aborted) return item;
-	if (!compiled.ok) return failed(item, compiled.failure);
-	const { value } = compiled;
-	return done(item, [(isJsonObject(value) ? value : { result: value }) as IDataObject]);
+	const agentId = await findAgent(given, work);
+	const request = dryRun(agentId, bindings);
+	const compiled = await read(service, request, { agentId, bindings }, { signal });
+	return done(item, [(isJsonObject(compiled) ? compiled : { result: compiled }) as IDataObject]);
 }

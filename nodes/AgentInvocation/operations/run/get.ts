@@ -1,8 +1,7 @@
 import type { INodeProperties } from 'n8n-workflow';
 
-import { succeed } from '../../result';
 import { fixedAt } from '../../items/concurrency';
-import { failed, type Item, type ItemThatIs } from '../../item';
+import type { Item, ItemThatIs } from '../../item';
 import { resultOf } from '../../waiting/output';
 import { beginWait } from '../../waiting/wait';
 import { getRun } from '../../service/endpoints';
@@ -46,7 +45,7 @@ export const getFields: INodeProperties[] = [
 
 /** Gets the run of each input item as it is now, or as it is once it has finished. */
 export const get: Operation = {
-	concurrency: () => succeed(fixedAt(CONCURRENCY)),
+	concurrency: () => fixedAt(CONCURRENCY),
 	runs: 'gets',
 	begin,
 };
@@ -54,21 +53,13 @@ export const get: Operation = {
 async function begin(item: ItemThatIs<'notBegun'>, work: ItemWork): Promise<Item> {
 	const { context, itemIndex, service, parking, signal } = work;
 	const plan = await readWaitPlan(work, false);
-	if (!plan.ok) return failed(item, plan.failure);
-	const { waits, options } = plan.value;
-	const earlier = waits ? goOnFrom(item, work, plan.value) : undefined;
+	const earlier = plan.waits ? goOnFrom(item, work, plan) : undefined;
 	if (earlier) return earlier;
-	const agent = readAgent(context.getNodeParameter('agentId', itemIndex, ''));
-	if (!agent.ok) return failed(item, agent.failure);
-	const id = readRunId(context.getNodeParameter('runId', itemIndex, ''));
-	if (!id.ok) return failed(item, id.failure);
-	const found = await findAgent(agent.value, work);
-	if (signal.aborted) return item;
-	if (!found.ok) return failed(item, found.failure);
-
-	const run = { baseUrl: service.baseUrl, agentId: found.value, runId: id.value };
-	if (waits) return beginWait(item, run, plan.value, parking);
-	const seen = await read(service, getRun(run.agentId, run.runId), run, { signal });
-	if (signal.aborted) return item;
-	return seen.ok ? resultOf(item, seen.value, run, options) : failed(item, seen.failure);
+	const given = readAgent(context.getNodeParameter('agentId', itemIndex, ''));
+	const runId = readRunId(context.getNodeParameter('runId', itemIndex, ''));
+	const agentId = await findAgent(given, work);
+	const run = { baseUrl: service.baseUrl, agentId, runId };
+	if (plan.waits) return beginWait(item, run, plan, parking);
+	const seen = await read(service, getRun(agentId, runId), run, { signal });
+	return resultOf(item, seen, run, plan.options);
 }

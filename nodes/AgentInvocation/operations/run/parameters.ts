@@ -1,7 +1,7 @@
 import type { IExecuteFunctions } from 'n8n-workflow';
 
 import { readChoice } from '../../readValue';
-import { asError, asText, fail, sentences, succeed, type Failed, type Result } from '../../result';
+import { asError, asText, fail, sentences } from '../../failure';
 import { isJsonObject, toText, type ParameterBinding } from '../../service/types';
 import { toParameterName } from '../../storedText';
 import { shorten } from '../../wording';
@@ -15,23 +15,20 @@ interface Given {
 /**
  * Reads an item's parameter values in whichever way the user gives them, as bindings for the service:
  * all values as text, empty ones left out, every name once.
+ *
+ * @throws FailureError if they are not given as they have to be
  */
-export function readBindings(
-	context: IExecuteFunctions,
-	itemIndex: number,
-): Result<ParameterBinding[]> {
-	const given = readGiven(context, itemIndex);
-	return given.ok ? bind(given.value) : given;
+export function readBindings(context: IExecuteFunctions, itemIndex: number): ParameterBinding[] {
+	return bind(readGiven(context, itemIndex));
 }
 
-function readGiven(context: IExecuteFunctions, itemIndex: number): Result<Given[]> {
+function readGiven(context: IExecuteFunctions, itemIndex: number): Given[] {
 	const how = readChoice(
 		context.getNodeParameter('specifyParameters', itemIndex, 'fields'),
 		'Specify Parameters',
 		['fields', 'keypair', 'json'],
 	);
-	if (!how.ok) return how;
-	switch (how.value) {
+	switch (how) {
 		case 'keypair':
 			return readPairs(context.getNodeParameter('parameterPairs.values', itemIndex, []) ?? []);
 		case 'json':
@@ -41,7 +38,7 @@ function readGiven(context: IExecuteFunctions, itemIndex: number): Result<Given[
 	}
 }
 
-function readFields(context: IExecuteFunctions, itemIndex: number): Result<Given[]> {
+function readFields(context: IExecuteFunctions, itemIndex: number): Given[] {
 	// A workflow that was written by hand may hold anything.
 	const fields: unknown = context.getNodeParameter('parameters', itemIndex, {});
 	if (!isJsonObject(fields) || (Object.keys(fields).length > 0 && !('mappingMode' in fields))) {
@@ -85,7 +82,7 @@ function readFields(context: IExecuteFunctions, itemIndex: number): Result<Given
 				: 'Fill it in. An expression must give a value for every item.',
 		});
 	}
-	return succeed([...values].map(([name, value]) => ({ name, value })));
+	return [...values].map(([name, value]) => ({ name, value }));
 }
 
 function isAgentExpression(context: IExecuteFunctions): boolean {
@@ -94,7 +91,7 @@ function isAgentExpression(context: IExecuteFunctions): boolean {
 	return typeof value === 'string' && value.startsWith('=');
 }
 
-function readPairs(pairs: unknown): Result<Given[]> {
+function readPairs(pairs: unknown): Given[] {
 	if (!Array.isArray(pairs)) {
 		return fail({
 			message: "'Parameters' is no list of name-value pairs",
@@ -110,32 +107,29 @@ function readPairs(pairs: unknown): Result<Given[]> {
 			description: "Give each value the name of one of the agent's parameters, or remove the pair.",
 		});
 	}
-	return succeed(given.filter(({ name }) => name !== ''));
+	return given.filter(({ name }) => name !== '');
 }
 
-function refuseJson(message: string, reason?: string): Failed {
+function refuseJson(message: string, reason?: string): never {
 	const forms =
 		'Enter an object, such as { "region": "north" }, or an array, such as [{ "name": "region", "value": "north" }]. For no parameters, enter {}.';
 	return fail({ message, description: sentences(forms, reason) });
 }
 
-function readJson(source: unknown): Result<Given[]> {
-	const parsed = typeof source === 'string' ? parseJson(source) : succeed(source);
-	if (!parsed.ok) return parsed;
-	const json = parsed.value;
-
+function readJson(source: unknown): Given[] {
+	const json = typeof source === 'string' ? parseJson(source) : source;
 	if (isPlainObject(json)) {
 		const repeated = typeof source === 'string' ? repeatedName(namesIn(source)) : undefined;
 		const isFlat = Object.values(json).every(isScalar);
 		if (repeated !== undefined && isFlat) return refuseRepeated(repeated);
-		return succeed(Object.entries(json).map(([name, value]) => ({ name, value })));
+		return Object.entries(json).map(([name, value]) => ({ name, value }));
 	}
 	if (!Array.isArray(json)) {
 		return refuseJson("'Parameters (JSON)' is neither an object nor an array");
 	}
 	const pairs = json.filter(isPair);
 	if (pairs.length === json.length) {
-		return succeed(pairs.map(({ name, value }) => ({ name: toText(name), value })));
+		return pairs.map(({ name, value }) => ({ name: toText(name), value }));
 	}
 	const entry = shorten(show(json.find((one) => !isPair(one))));
 	return refuseJson(`'Parameters (JSON)' has an entry without a name and a value: ${entry}`);
@@ -164,11 +158,11 @@ function show(entry: unknown): string {
 	}
 }
 
-function parseJson(source: string): Result<unknown> {
+function parseJson(source: string): unknown {
 	if (source.trim() === '') return refuseJson("'Parameters (JSON)' is empty");
 	try {
 		JSON.parse(source);
-		return succeed(JSON.parse(withNumbersAsText(source)));
+		return JSON.parse(withNumbersAsText(source));
 	} catch (thrown) {
 		const reason = `The JSON reader says: ${asError(thrown).message}`;
 		return refuseJson("'Parameters (JSON)' is not valid JSON", reason);
@@ -205,7 +199,7 @@ function namesIn(source: string): string[] {
 	return names;
 }
 
-function bind(given: Given[]): Result<ParameterBinding[]> {
+function bind(given: Given[]): ParameterBinding[] {
 	const nested = given.find(({ value }) => !isEmpty(value) && !isScalar(value));
 	if (nested) {
 		return fail({
@@ -216,11 +210,9 @@ function bind(given: Given[]): Result<ParameterBinding[]> {
 	}
 	const repeated = repeatedName(given.map(({ name }) => name));
 	if (repeated !== undefined) return refuseRepeated(repeated);
-	return succeed(
-		given
-			.filter(({ value }) => !isEmpty(value))
-			.map(({ name, value }) => ({ name, value: String(value) })),
-	);
+	return given
+		.filter(({ value }) => !isEmpty(value))
+		.map(({ name, value }) => ({ name, value: String(value) }));
 }
 
 function repeatedName(names: string[]): string | undefined {
@@ -228,7 +220,7 @@ function repeatedName(names: string[]): string | undefined {
 	return names.find((name) => seen.size === seen.add(name).size);
 }
 
-function refuseRepeated(name: string): Failed {
+function refuseRepeated(name: string): never {
 	return fail({
 		message: `Parameter '${shorten(name)}' is given more than once`,
 		description: 'Keep one value for each parameter.',

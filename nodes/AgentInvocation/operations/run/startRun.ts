@@ -46,10 +46,8 @@ export async function startRun(
 	const earlier = goOnFrom(item, work, plan, asGiven);
 	if (earlier) return earlier;
 
-	const found = await findAgent(agent, work);
+	const agentId = await findAgent(agent, work);
 	if (signal.aborted) return item;
-	if (!found.ok) return failed(item, found.failure);
-	const agentId = found.value;
 	const byId = fingerprintOf(baseUrl, agentId, bindings);
 	const same = goOnFrom(item, work, plan, byId);
 	if (same) return same;

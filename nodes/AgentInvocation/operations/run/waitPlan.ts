@@ -2,7 +2,6 @@ import type { Wait, WaitOptions } from '../../item';
 import type { ItemWork } from '../../items/operation';
 import { placeOf } from '../../items/whereToWait';
 import { readBoolean } from '../../readValue';
-import { succeed, type Result } from '../../result';
 import { readWaitOptions } from '../../waiting/options';
 import { waitForCompletion } from './waitOptionFields';
 
@@ -19,12 +18,10 @@ export interface WaitPlan {
 export async function readWaitPlan(
 	{ context, itemIndex, parking }: ItemWork,
 	startsRuns: boolean,
-): Promise<Result<WaitPlan>> {
+): Promise<WaitPlan> {
 	const options = readWaitOptions(context, itemIndex);
-	if (!options.ok) return options;
 	const { name, displayName } = waitForCompletion;
 	const waits = readBoolean(context.getNodeParameter(name, itemIndex, startsRuns), displayName);
-	if (!waits.ok) return waits;
-	const where = waits.value ? await placeOf(options.value, parking) : 'memory';
-	return succeed({ waits: waits.value, options: options.value, where, startsRuns });
+	const where = waits ? await placeOf(options, parking) : 'memory';
+	return { waits, options, where, startsRuns };
 }

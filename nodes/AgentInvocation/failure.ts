@@ -9,34 +9,45 @@ export interface FailureDetails {
 	output?: string;
 }
 
-/**
- * Why an item has no result, as a value: it becomes one of n8n's errors, or a continued item, only at
- * the node's edge.
- */
+/** Why an item has no result. It becomes one of n8n's errors, or a continued item, only at the node's edge. */
 export interface Failure {
 	/** What went wrong, in the user's words. Plain text. */
 	message: string;
 	/** What to do about it. Plain text: it is escaped where n8n renders it. */
 	description: string;
 	details: FailureDetails;
-	/** Set when n8n itself said why, for example about an expression. */
-	cause?: Error;
 }
 
-/** Something, or why there is none. */
-export type Result<T> = { ok: true; value: T } | Failed;
-
-export interface Failed {
-	ok: false;
-	failure: Failure;
+/** A failure on its way to the item that it fails. */
+export class FailureError extends Error {
+	constructor(
+		readonly failure: Failure,
+		cause?: unknown,
+	) {
+		super(failure.message, { cause });
+	}
 }
 
-export function succeed<T>(value: T): Result<T> {
-	return { ok: true, value };
+/**
+ * Ends the work on an item.
+ *
+ * @param cause what n8n or Node.js has thrown, if that is the reason
+ * @throws FailureError
+ */
+export function fail(
+	failure: Omit<Failure, 'details'> & Partial<Pick<Failure, 'details'>>,
+	cause?: unknown,
+): never {
+	throw new FailureError({ details: {}, ...failure }, cause);
 }
 
-export function fail(failure: Omit<Failure, 'details'> & Partial<Failure>): Failed {
-	return { ok: false, failure: { details: {}, ...failure } };
+/** The failure that was thrown; of another error, such as n8n's about an expression, its own words. */
+export function failureOf(thrown: unknown): Failure {
+	if (thrown instanceof FailureError) return thrown.failure;
+	const error = asError(thrown);
+	const description =
+		'description' in error && typeof error.description === 'string' ? error.description : '';
+	return { message: error.message, description, details: {} };
 }
 
 /** What was thrown, as an error. */
