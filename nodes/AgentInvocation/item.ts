@@ -24,8 +24,8 @@ export interface KnownRun {
 	runId: string;
 }
 
-/** A run that an item of the node has started. */
-export interface StartedRun extends KnownRun {
+/** The run of an item, and which item that is. */
+export interface RunOfItem extends KnownRun {
 	itemIndex: number;
 }
 
@@ -108,28 +108,22 @@ export const NOT_BEGUN: ItemThatIs<'notBegun'> = { is: 'notBegun' };
 export function done(
 	{ fingerprints, run }: Item,
 	outputs: IDataObject[],
-	isUnsuccessful = false,
+	isUnsuccessful?: boolean,
 ): ItemThatIs<'done'> {
-	return withoutAbsent({
-		is: 'done',
-		fingerprints,
-		run,
-		outputs,
-		...(isUnsuccessful && { isUnsuccessful }),
-	});
+	return { is: 'done', fingerprints, run, outputs, isUnsuccessful };
 }
 
 /** The item without a result. If its run is known, the message names it; the next attempt goes on from here. */
 export function failed(item: Item, failure: Failure): ItemThatIs<'failed'> {
 	const earlier = earlierOf(item);
-	const run = item.run ?? earlier?.run;
 	const { fingerprints } = earlier ?? item;
-	return withoutAbsent({ is: 'failed', fingerprints, run, failure: naming(run, failure), earlier });
+	const run = runOf(item);
+	return { is: 'failed', fingerprints, run, failure: naming(run, failure), earlier };
 }
 
 /** The same of an item whose run itself has ended so: the next attempt begins it anew. */
 export function failedForGood(item: Item, failure: Failure): ItemThatIs<'failed'> {
-	return withoutAbsent({ ...failed(item, failure), earlier: undefined });
+	return { ...failed(item, failure), earlier: undefined };
 }
 
 /** What the next attempt has to go on from, if this one is over now. */
@@ -147,15 +141,11 @@ export function runOf(item: Item): KnownRun | undefined {
 	return item.run ?? earlierOf(item)?.run;
 }
 
-function naming(run: KnownRun | undefined, failure: Failure): Failure {
-	const isNamed = !run || failure.details.run_id !== undefined;
-	const details = isNamed
-		? failure.details
-		: { ...failure.details, agent_id: run.agentId, run_id: run.runId };
-	const message = isNamed ? failure.message : `${failure.message}${nameRun(run)}`;
-	return { message: bound(message), description: bound(failure.description), details };
-}
-
-function withoutAbsent<T extends object>(record: T): T {
-	return Object.fromEntries(Object.entries(record).filter(([, value]) => value !== undefined)) as T;
+function naming(run: KnownRun | undefined, { message, description, details }: Failure): Failure {
+	const isNamed = !run || details.run_id !== undefined;
+	return {
+		message: bound(isNamed ? message : `${message}${nameRun(run)}`),
+		description: bound(description),
+		details: isNamed ? details : { ...details, agent_id: run.agentId, run_id: run.runId },
+	};
 }

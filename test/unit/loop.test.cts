@@ -5,8 +5,9 @@ import fc from 'fast-check';
 import { PassTime, systemClock as clock } from '../../nodes/AgentInvocation/clock.ts';
 import { NOT_BEGUN, type Item } from '../../nodes/AgentInvocation/item.ts';
 import { AUTOMATIC, fixedAt } from '../../nodes/AgentInvocation/items/concurrency.ts';
-import { Loop, type Idle, type Work } from '../../nodes/AgentInvocation/items/loop.ts';
+import { Loop } from '../../nodes/AgentInvocation/items/loop.ts';
 import type { Waits } from '../../nodes/AgentInvocation/items/waits.ts';
+import type { Idle, Work } from '../../nodes/AgentInvocation/items/work.ts';
 import { whenToPark } from '../../nodes/AgentInvocation/items/whenToPark.ts';
 import { settle } from '../support/virtualTime.cts';
 import { waitingItem } from './waitingItem.cts';
@@ -231,9 +232,9 @@ test('cancelling while an item begins ends the loop as well', async () => {
 });
 
 test.each<[string, number, Work['concurrency'], number]>([
-	['all have begun', 2, { atFirst: 2, most: 10 }, 0],
+	['all have begun', 2, { onTrial: 2, most: 10 }, 0],
 	['no more may be under way than at first', 3, fixedAt(2), 0],
-	['one is done, and as many as may be are under way', 4, { atFirst: 1, most: 2 }, 1],
+	['one is done, and as many as may be are under way', 4, { onTrial: 1, most: 2 }, 1],
 ])('where %s, nothing is waited for before the loop may end', async (_, items, concurrency, ok) => {
 	const { end } = loopOf(items, {
 		concurrency,

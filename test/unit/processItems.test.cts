@@ -8,7 +8,7 @@ import {
 import { Memory } from '../../nodes/AgentInvocation/items/memory.ts';
 import type { ItemWork, Operation } from '../../nodes/AgentInvocation/items/operation.ts';
 import { processItems } from '../../nodes/AgentInvocation/items/processItems.ts';
-import { succeed } from '../../nodes/AgentInvocation/result.ts';
+import { FailureError } from '../../nodes/AgentInvocation/failure.ts';
 import { fixedAt } from '../../nodes/AgentInvocation/items/concurrency.ts';
 import { contextOf, type Told } from '../support/simulation/fakeContext.cts';
 import { settle } from '../support/virtualTime.cts';
@@ -72,7 +72,7 @@ async function run(count: number, act: Act, told: Node = {}) {
 		...(told.cancel && { getExecutionCancelSignal: () => told.cancel }),
 	}) as unknown as IExecuteFunctions;
 	const operation: Operation = {
-		concurrency: () => succeed(fixedAt(10)),
+		concurrency: () => fixedAt(10),
 		runs: 'starts',
 		async begin(item, work) {
 			let latest: Item = item;
@@ -398,9 +398,8 @@ describe('after a suspension', () => {
 		const executionId = isRetried ? '0' : '1';
 		const { node = {} } = told;
 		const memory = Memory.open(contextOf({ kept, executionId, node }), true);
-		if (!memory.ok) throw new Error(memory.failure.message);
-		for (const [index, item] of Object.entries(items)) memory.value.note(Number(index), item);
-		if (!hasFailed) memory.value.suspend({ source });
+		for (const [index, item] of Object.entries(items)) memory.note(Number(index), item);
+		if (!hasFailed) memory.suspend({ source });
 		const begin: Act = ({ itemIndex }) => {
 			begun.push(itemIndex);
 			return Promise.resolve(done({ began: itemIndex }));
@@ -426,7 +425,11 @@ describe('after a suspension', () => {
 		const { outputs: given } = await resume(
 			{ 0: { is: 'done', outputs }, 1: waitingFor(1) },
 			{
-				operation: { concurrency: () => ({ ok: false, failure: unreadable }) },
+				operation: {
+					concurrency: () => {
+						throw new FailureError(unreadable);
+					},
+				},
 				continues: true,
 			},
 		);

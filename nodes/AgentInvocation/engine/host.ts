@@ -60,3 +60,12 @@ export function continues(context: IExecuteFunctions): boolean {
 	// A model gets no more than the message of an error that is thrown, and from some hosts nothing.
 	return context.continueOnFail() || isTool(context);
 }
+
+/** The most attempts that n8n makes with Retry On Fail. */
+export const MOST_ATTEMPTS = 5;
+
+/** How many attempts Retry On Fail allows, the first included: as many as n8n does (docs/n8n.md, Memory). */
+export function mostAttempts(context: IExecuteFunctions): number {
+	const { retryOnFail, maxTries } = context.getNode();
+	return retryOnFail ? Math.min(MOST_ATTEMPTS, Math.max(2, maxTries || 3)) : 1;
+}

@@ -6,7 +6,7 @@ import {
 } from 'n8n-workflow';
 
 import { failureOf, sentences, type Failure } from '../failure';
-import type { StartedRun } from '../item';
+import type { RunOfItem } from '../item';
 import { WORD_JOINER } from '../storedText';
 import { bound, few } from '../wording';
 
@@ -22,7 +22,7 @@ export function toNodeError(
 	context: IExecuteFunctions,
 	failure: Failure,
 	itemIndex?: number,
-	otherRuns: StartedRun[] = [],
+	otherRuns: RunOfItem[] = [],
 ): NodeApiError | NodeOperationError {
 	const { message, details } = failure;
 	const error =
@@ -54,7 +54,7 @@ export function toEditorError(context: ILoadOptionsFunctions, thrown: unknown): 
  */
 export function cancelledError(
 	context: IExecuteFunctions,
-	runs: StartedRun[],
+	runs: RunOfItem[],
 	failures: Failure[],
 ): Error {
 	const message = 'The execution was canceled';
@@ -93,7 +93,7 @@ export function escapeHtml(text: string): string {
 }
 
 /** What to do, and then what is to be looked up: other runs, codes and IDs. */
-function describe({ description, details }: Failure, otherRuns: StartedRun[] = []): string {
+function describe({ description, details }: Failure, otherRuns: RunOfItem[] = []): string {
 	const runs = otherRuns.map(
 		({ itemIndex, agentId, runId }) => `item ${itemIndex}: run ${runId} of agent ${agentId}`,
 	);

@@ -1,59 +1,14 @@
-import { systemClock as clock, type PassTime } from '../clock';
-import type { Item, ItemThatIs, Waiting } from '../item';
-import type { Failure } from '../failure';
-import { GOES_WELL_AFTER_MS, type Concurrency } from './concurrency';
+import { systemClock as clock } from '../clock';
+import type { Item, ItemThatIs } from '../item';
+import { Trial } from './concurrency';
 import { Waits } from './waits';
+import type { Items, LoopEnd, Work } from './work';
 
-/**
- * How many items may be beginning at the same time, as many as any service takes: the patience of a create
- * does not pass while it is queued behind those of other items.
- */
+/** The most creates under way, which keeps deadlines from expiring in the queue. */
 const MOST_BEGINNING = 100;
 
-/** How many items may be under way at the same time, each perhaps with a connection of its own. */
+/** The most items under way, each perhaps with a connection of its own. */
 const MOST_UNDER_WAY = 1_000;
-
-/** What is to happen while nothing is under way. */
-export type Idle =
-	| { is: 'sleep'; until: number }
-	/** What is due by then is polled now. */
-	| { is: 'poll'; dueBy: number }
-	/** n8n stores the execution. */
-	| { is: 'park'; until: number };
-
-/** Where the items are, by index. */
-export interface Items {
-	item(index: number): Item;
-	note(index: number, item: Item): void;
-}
-
-/** What the items are worked through with. Times are those of the clock, in ms. */
-export interface Work {
-	concurrency: Concurrency;
-	/** Whether the first item that fails ends the loop. */
-	stopsAtFailure: boolean;
-	/** Whether the loop ends with a checkpoint once the first items have begun. */
-	checkpoints: boolean;
-	/** For the dates in the records. */
-	time: PassTime;
-	/** Before that time nothing is polled. */
-	pollsFrom: number;
-	/** Ends the loop from outside. */
-	cancel?: AbortSignal | undefined;
-	/** Gives what becomes of the item; the item as it is where the signal came first. */
-	begin(item: ItemThatIs<'notBegun'>, index: number, signal: AbortSignal): Promise<Item>;
-	poll(item: Waiting, index: number, signal: AbortSignal): Promise<Item>;
-	/** Called with all waits when nothing is under way and nothing due. */
-	idle(waits: Waits): Promise<Idle>;
-}
-
-/** Why the loop ended; only after `worked` is every item done or failed. */
-export type LoopEnd =
-	| { is: 'worked' }
-	| { is: 'failed'; index: number; failure: Failure }
-	| { is: 'cancelled' }
-	| { is: 'checkpoint' }
-	| { is: 'parked'; until: number };
 
 /**
  * Works through items, several at a time, begun in their order: each is begun, then polled when it is
@@ -74,17 +29,14 @@ export class Loop {
 
 	private readonly underWay = new Map<number, AbortController>();
 
-	/** How many items have begun here, how many of them are still at it, and how many before a checkpoint. */
+	/** How many items have begun here, how many of them have no run yet, and how many begin before a checkpoint. */
 	private begun = 0;
 
 	private beginning = 0;
 
 	private readonly beforeCheckpoint: number;
 
-	private goesWell = false;
-
-	/** When the latest of the waits began. */
-	private latestStartAt = -Infinity;
+	private readonly trial: Trial;
 
 	/** The first item that has failed, where that ends the loop. */
 	private failure: LoopEnd | undefined;
@@ -102,9 +54,10 @@ export class Loop {
 		private readonly items: Items,
 		count: number,
 	) {
+		this.trial = new Trial(work.concurrency);
 		for (let index = 0; index < count; index++) this.put(index, items.item(index));
 		this.order();
-		const free = Math.max(work.concurrency.atFirst - this.waiting.size, 0);
+		const free = Math.max(work.concurrency.onTrial - this.waiting.size, 0);
 		const isToCome = work.checkpoints && this.leftToBegin > 0;
 		this.beforeCheckpoint = isToCome ? Math.min(free, this.leftToBegin) : Infinity;
 	}
@@ -130,6 +83,24 @@ export class Loop {
 		return this.notBegun.length - this.nextToBegin;
 	}
 
+	/** How many items have begun and not ended. */
+	private get unfinished(): number {
+		return this.underWay.size + this.waiting.size;
+	}
+
+	/** When time ends the trial, by the clock; Infinity if it does not. */
+	private get trialEndsAt(): number {
+		const isComplete = this.leftToBegin > 0 && this.beginning === 0;
+		return isComplete ? this.trial.endsAt(this.unfinished) : Infinity;
+	}
+
+	/** What is known comes first. Where the loop is to end with a refusal, nothing new is begun. */
+	private order(): void {
+		const known = this.notBegun.filter(({ item }) => item.earlier);
+		const others = this.notBegun.filter(({ item }) => !item.earlier);
+		this.notBegun = this.refusal ? known : known.concat(others);
+	}
+
 	/** Starts what is to be done now, if the loop is not over. */
 	private goOn(): LoopEnd | undefined {
 		if (this.work.cancel?.aborted) return { is: 'cancelled' };
@@ -141,42 +112,19 @@ export class Loop {
 		const now = clock.now();
 		this.poll(now);
 		this.beginMore(now);
-		return this.underWay.size + left === 0 ? this.end() : undefined;
-	}
-
-	private end(): LoopEnd {
-		return this.refusal ?? { is: 'worked' };
-	}
-
-	/** What is known comes first. Where the loop is to end with a refusal, nothing new is begun. */
-	private order(): void {
-		const known = this.notBegun.filter(({ item }) => item.earlier !== undefined);
-		const isToEnd = this.refusal !== undefined;
-		const others = isToEnd ? [] : this.notBegun.filter(({ item }) => item.earlier === undefined);
-		this.notBegun = [...known, ...others];
-	}
-
-	/** When the first items are taken to go well; Infinity where no time decides that. */
-	private get triedUntil(): number {
-		const { most, atFirst } = this.work.concurrency;
-		const isFull = this.underWay.size + this.waiting.size >= atFirst && this.beginning === 0;
-		const isOnTrial = !this.goesWell && this.leftToBegin > 0 && isFull && atFirst < most;
-		return isOnTrial ? this.latestStartAt + GOES_WELL_AFTER_MS : Infinity;
+		return this.underWay.size + left === 0 ? (this.refusal ?? { is: 'worked' }) : undefined;
 	}
 
 	private beginMore(now: number): void {
-		const { most, atFirst } = this.work.concurrency;
-		this.goesWell ||= now >= this.triedUntil;
-		const limit = this.goesWell ? most : atFirst;
-		while (this.underWay.size + this.waiting.size < limit && this.beginning < MOST_BEGINNING) {
+		if (now >= this.trialEndsAt) this.trial.end();
+		while (this.unfinished < this.trial.limit && this.beginning < MOST_BEGINNING) {
 			const next = this.notBegun[this.nextToBegin];
 			if (!next || this.begun >= this.beforeCheckpoint) return;
 			this.nextToBegin++;
 			this.begun++;
 			this.beginning++;
-			const { index, item } = next;
-			void this.step(index, async (signal) => {
-				const begun = await this.work.begin(item, index, signal);
+			void this.step(next.index, async (signal) => {
+				const begun = await this.work.begin(next.item, next.index, signal);
 				this.beginning--;
 				return begun;
 			});
@@ -205,12 +153,12 @@ export class Loop {
 	private put(index: number, item: Item): void {
 		this.items.note(index, item);
 		if (item.is === 'notBegun') this.notBegun.push({ index, item });
-		if (item.is === 'done' && !item.isUnsuccessful) this.goesWell = true;
+		if (item.is === 'done' && !item.isUnsuccessful) this.trial.end();
 		if (item.is === 'waiting') {
 			const { time, pollsFrom } = this.work;
 			const { dueOn, beganOn } = item.wait;
 			this.waiting.add(index, item, Math.max(time.momentOf(dueOn), pollsFrom));
-			this.latestStartAt = Math.max(this.latestStartAt, time.momentOf(beganOn));
+			this.trial.noteStart(time.momentOf(beganOn));
 		}
 		if (item.is === 'failed' && this.work.stopsAtFailure) {
 			const { is, failure } = item;
@@ -220,10 +168,10 @@ export class Loop {
 
 	/** Waits until there is something to do, or ends the loop for the time that there is not. */
 	private async whenIdle(): Promise<LoopEnd | undefined> {
-		const { triedUntil } = this;
-		const due = Math.min(this.waiting.dueAt, triedUntil);
+		const { trialEndsAt } = this;
+		const due = Math.min(this.waiting.dueAt, trialEndsAt);
 		if (this.underWay.size >= MOST_UNDER_WAY) return await this.untilNews(Infinity);
-		if (this.underWay.size > 0 || triedUntil < Infinity) return await this.untilNews(due);
+		if (this.underWay.size > 0 || trialEndsAt < Infinity) return await this.untilNews(due);
 		const next = await this.work.idle(this.waiting);
 		if (this.work.cancel?.aborted) return undefined;
 		if (next.is === 'park') return { is: 'parked', until: next.until };

@@ -2,16 +2,13 @@ import { createHash } from 'node:crypto';
 
 import type { IDataObject, IExecuteFunctions, INode } from 'n8n-workflow';
 
-import { keptBy, runsInAgent } from '../engine/host';
+import { keptBy, MOST_ATTEMPTS, mostAttempts, runsInAgent } from '../engine/host';
 import type { Suspension } from '../engine/suspend';
-import { earlierOf, NOT_BEGUN, runOf, type Item, type StartedRun } from '../item';
 import { fail, sentences } from '../failure';
+import { earlierOf, NOT_BEGUN, runOf, type Item, type RunOfItem } from '../item';
 import { isJsonObject } from '../service/types';
 
 const FORMAT = 1;
-
-/** As many attempts as n8n makes at the most with Retry On Fail. */
-const MOST_ATTEMPTS = 5;
 
 /** What n8n stores of one run of the node. */
 interface StoredMemory {
@@ -19,9 +16,9 @@ interface StoredMemory {
 	executionId: string;
 	/** A hash of what the user has entered in the node. */
 	entered: string;
-	/** When the node began, in ms since the epoch. */
+	/** When the node began in that execution, in ms since the epoch. */
 	beganOn: number;
-	/** How many attempts have begun in this execution. */
+	/** How many attempts have begun in that execution. */
 	attempts: number;
 	/** Whether the host has passed a response to `execute`; with Retry On Fail, it does not always. */
 	passesResponse?: boolean;
@@ -30,27 +27,24 @@ interface StoredMemory {
 	suspension?: Suspension;
 }
 
-/**
- * How a run of the node begins:
- *
- * | what is stored      | in this execution                  | in another one (n8n's Retry)                |
- * | ------------------- | ---------------------------------- | ------------------------------------------- |
- * | nothing             | `first`                            | `first`                                     |
- * | up to a suspension  | `resume`                           | `afterCrash`, or `retry` of a changed node  |
- * | up to a failure     | `retry`, or `exhausted` at the end | `retry`                                     |
- *
- * `exhausted`: Retry On Fail allows no further attempt. n8n counts attempts anew after each suspension.
- */
-type Beginning = 'first' | 'resume' | 'afterCrash' | 'retry' | 'exhausted';
-
-/** What follows for the items: they go on as they are, or are begun again from what is known of them. */
-const KEEPS_ITEMS: Record<Beginning, boolean> = {
-	first: true,
-	resume: true,
-	afterCrash: true,
-	retry: false,
-	exhausted: true,
-};
+/** How a run of the node begins. */
+interface Opening {
+	/**
+	 * | what is stored      | in this execution                  | in another one (n8n's Retry)               |
+	 * | ------------------- | ---------------------------------- | ------------------------------------------ |
+	 * | nothing             | `first`                            | `first`                                    |
+	 * | up to a suspension  | `resume`                           | `afterCrash`, or `retry` of a changed node |
+	 * | up to a failure     | `retry`, or `exhausted` at the end | `retry`                                    |
+	 *
+	 * After `retry` the items begin again, from what is known of them; else they go on as they are. `exhausted`:
+	 * Retry On Fail allows no further attempt. n8n counts attempts anew after each suspension.
+	 */
+	beginning: 'first' | 'resume' | 'afterCrash' | 'retry' | 'exhausted';
+	/** The suspension that has just ended, if one has. */
+	suspension?: Suspension;
+	/** The execution that ended unforeseen after it, if one has. */
+	crashedIn?: string;
+}
 
 /** What is so when a run of the node begins. */
 interface Present {
@@ -62,32 +56,29 @@ interface Present {
 	mostAttempts: number;
 }
 
-interface Opened {
-	beginning: Beginning;
-	stored: StoredMemory;
-	/** The execution that ended unforeseen after a suspension, if one has. */
-	crashedIn?: string;
-}
-
 /** Decides how a run of the node begins, and with which memory. Changes nothing of what it is given. */
-function openingOf(found: StoredMemory | undefined, present: Present): Opened {
-	const { executionId, entered, date, mostAttempts } = present;
-	const begun = { executionId, entered, beganOn: date };
-	if (!found) return { beginning: 'first', stored: { ...begun, attempts: 1, items: {} } };
+function openingOf(
+	found: StoredMemory | undefined,
+	{ executionId, entered, date, mostAttempts }: Present,
+): [Opening, StoredMemory] {
+	const begun = { executionId, entered, beganOn: date, attempts: 1 };
+	if (!found) return [{ beginning: 'first' }, { ...begun, items: {} }];
 	const { suspension, ...kept } = found;
 	const isRetried = found.executionId !== executionId;
 	const isChanged = isRetried && found.entered !== entered;
-	// n8n counts attempts, and the workflow's timeout, anew in its Retry.
-	const attempts = isRetried ? 1 : found.attempts + (suspension ? 0 : 1);
-	const afterSuspension = isRetried ? 'afterCrash' : 'resume';
-	const afterFailure = attempts > mostAttempts ? 'exhausted' : 'retry';
-	const beginning = suspension && !isChanged ? afterSuspension : afterFailure;
-	const items = KEEPS_ITEMS[beginning] ? found.items : toBeginAgain(found.items, isChanged);
-	return {
-		beginning,
-		stored: { ...kept, ...(isRetried && begun), attempts, items },
-		crashedIn: suspension && isRetried ? found.executionId : undefined,
-	};
+	const attempts = found.attempts + (suspension ? 0 : 1);
+	const stored = isRetried ? { ...kept, ...begun } : { ...kept, attempts };
+	const crashedIn = suspension && isRetried ? found.executionId : undefined;
+	const opening = { suspension, crashedIn };
+	if (suspension && !isChanged) {
+		return [{ beginning: isRetried ? 'afterCrash' : 'resume', ...opening }, stored];
+	}
+	if (stored.attempts > mostAttempts) return [{ beginning: 'exhausted' }, stored];
+	const items = toBeginAgain(found.items, isChanged);
+	return [
+		{ beginning: 'retry', ...opening },
+		{ ...stored, items },
+	];
 }
 
 /** The items of the next attempt, each with what it is to go on from. */
@@ -109,13 +100,9 @@ function toBeginAgain(items: Record<string, Item>, isChanged: boolean): Record<s
  */
 export class Memory {
 	private constructor(
+		readonly opening: Opening,
 		/** What n8n stores. */
 		private readonly stored: StoredMemory,
-		readonly beginning: Beginning,
-		/** The suspension that has just ended, if one has. */
-		readonly suspension: Suspension | undefined,
-		/** The execution that ended unforeseen after it, if one has. */
-		readonly crashedIn: string | undefined,
 		/** Forgets all: the node has succeeded, and n8n retries it no more. */
 		readonly clear: () => void,
 	) {}
@@ -134,23 +121,17 @@ export class Memory {
 		if (!isFormat(all)) return refuseUnknown(all);
 		const { byRunIndex } = all;
 		const runIndex = Number(context.getWorkflowDataProxy(0).$runIndex);
-		const found = byRunIndex[runIndex];
-		const { beginning, stored, crashedIn } = openingOf(found, {
+		const [opening, stored] = openingOf(byRunIndex[runIndex], {
 			executionId: context.getExecutionId() ?? '',
 			entered: enteredIn(context),
 			date: Date.now(),
 			mostAttempts: mostAttempts(context),
 		});
 		byRunIndex[runIndex] = stored;
-		return new Memory(stored, beginning, found?.suspension, crashedIn, () => {
+		return new Memory(opening, stored, () => {
 			delete byRunIndex[runIndex];
 			if (Object.keys(byRunIndex).length === 0) delete kept.agentInvocation;
 		});
-	}
-
-	/** Whether items that have begun go on as they are, and are not begun again. */
-	get goesOn(): boolean {
-		return this.beginning !== 'first' && KEEPS_ITEMS[this.beginning];
 	}
 
 	/** When the node began in this execution, in ms since the epoch. */
@@ -188,7 +169,7 @@ export class Memory {
 	}
 
 	/** All runs that are known, in the order of their items. */
-	runs(): StartedRun[] {
+	runs(): RunOfItem[] {
 		return Object.entries(this.stored.items).flatMap(([index, item]) => {
 			const run = runOf(item);
 			return run ? [{ ...run, itemIndex: Number(index) }] : [];
@@ -211,12 +192,6 @@ function enteredIn(context: IExecuteFunctions): string {
 		([name]) => name !== 'options' && name !== 'waitForCompletion',
 	);
 	return createHash('sha256').update(JSON.stringify(fields)).digest('base64').slice(0, 16);
-}
-
-/** How many attempts Retry On Fail allows, the first included: as many as n8n does (docs/n8n.md, Memory). */
-function mostAttempts(context: IExecuteFunctions): number {
-	const { retryOnFail, maxTries } = context.getNode();
-	return retryOnFail ? Math.min(MOST_ATTEMPTS, Math.max(2, maxTries || 3)) : 1;
 }
 
 function isFormat(

@@ -18,13 +18,14 @@ import { readWaitOptions } from '../waiting/options';
 import { pollRun } from '../waiting/poll';
 import { movedBy, onClockOfNow } from '../waiting/wait';
 import { fixedAt } from './concurrency';
-import { Loop, type LoopEnd } from './loop';
+import { Loop } from './loop';
 import type { Memory } from './memory';
 import type { ItemWork, Operation } from './operation';
 import { refused } from './refused';
 import { stopError } from './stopError';
 import { whenToPark } from './whenToPark';
 import { hintAtInterval, placeOf } from './whereToWait';
+import type { LoopEnd } from './work';
 
 /** Whether the first output is that of an item that is done: the error in it is a run's, and no failed attempt. */
 function isOutputAsDone(items: Item[]): boolean {
@@ -61,14 +62,16 @@ export class NodeRun {
 				stopsAtFailure: !continues(context),
 				// In the same execution, what goes on is stored already.
 				checkpoints:
-					operation.runs === 'starts' && parking.checkpoints && memory.beginning !== 'resume',
+					operation.runs === 'starts' &&
+					parking.checkpoints &&
+					memory.opening.beginning !== 'resume',
 				time: parking.time,
 				pollsFrom: parking.pollsFrom,
 				cancel: context.getExecutionCancelSignal?.(),
 				begin: (item, index, signal) =>
-					this.step(index, item, { signal }, (work) => operation.begin(item, work)),
+					this.step(index, item, signal, (work) => operation.begin(item, work)),
 				poll: (item, index, signal) =>
-					this.step(index, item, { signal, known: item.run.baseUrl }, async ({ service }) => {
+					this.step(index, item, signal, async ({ service }) => {
 						const polled = await pollRun(item, { ...parking, service, signal });
 						await hintAtInterval(item.wait, parking);
 						return polled;
@@ -101,7 +104,7 @@ export class NodeRun {
 	private async resumed(index: number, item: Waiting): Promise<Item> {
 		const { context, memory, parking } = this;
 		const wait = onClockOfNow(item.wait, parking);
-		if (memory.beginning === 'resume') return { ...item, wait };
+		if (memory.opening.beginning === 'resume') return { ...item, wait };
 		// In another execution, the user may have changed the options.
 		try {
 			const options = readWaitOptions(context, index);
@@ -131,11 +134,10 @@ export class NodeRun {
 		}
 	}
 
-	/** @param known the base URL at which the item's run is, if it is to be polled */
 	private async step(
 		index: number,
 		item: Item,
-		{ signal, known }: { signal: AbortSignal; known?: string | undefined },
+		signal: AbortSignal,
 		act: (work: ItemWork) => Promise<Item>,
 	): Promise<Item> {
 		const { context, memory, parking } = this;
@@ -144,18 +146,11 @@ export class NodeRun {
 				owner: this,
 				itemIndex: index,
 				cancel: context.getExecutionCancelSignal?.(),
-				known,
+				known: item.is === 'waiting' ? item.run.baseUrl : undefined,
 			});
 			if (signal.aborted) return item;
 			const note = (next: Item) => memory.note(index, next);
-			return await act({
-				context,
-				itemIndex: index,
-				service,
-				parking,
-				signal,
-				note,
-			});
+			return await act({ context, itemIndex: index, service, parking, signal, note });
 		} catch (thrown) {
 			// As it stands by now: a run may have been started.
 			const reached = memory.item(index);

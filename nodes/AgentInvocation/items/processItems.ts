@@ -36,7 +36,8 @@ export async function processItems(
 	} catch (thrown) {
 		return [await failAll(context, thrown)];
 	}
-	const { beginning, suspension, crashedIn, beganOn } = memory;
+	const { opening, beganOn } = memory;
+	const { beginning, suspension, crashedIn } = opening;
 	const source = suspension?.source ?? sourceOf(context);
 	// Before any expression is evaluated, which may look back at where the input came from.
 	if (suspension) removeTraces(context, source);

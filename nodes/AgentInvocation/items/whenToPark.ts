@@ -1,6 +1,6 @@
 import type { Parking } from '../engine/parking';
 import { SHORTEST_STORED_DELAY_MS } from '../waiting/schedule';
-import type { Idle } from './loop';
+import type { Idle } from './work';
 import type { Waits } from './waits';
 
 /** How much later than planned a poll may be because its execution is stored, in ms. */

@@ -219,7 +219,7 @@ export const found: PlantedDefect[] = [
 	plant(
 		"n8n's Retry of a crashed execution makes no checkpoint",
 		'items/nodeRun.ts',
-		"memory.beginning !== 'resume',",
-		'!memory.goesOn,',
+		"memory.opening.beginning !== 'resume',",
+		"memory.opening.beginning === 'first',",
 	),
 ];

@@ -1,0 +1,47 @@
+import type { PassTime } from '../clock';
+import type { Failure } from '../failure';
+import type { Item, ItemThatIs, Waiting } from '../item';
+import type { Concurrency } from './concurrency';
+import type { Waits } from './waits';
+
+/** Where the items are, by index. */
+export interface Items {
+	item(index: number): Item;
+	note(index: number, item: Item): void;
+}
+
+/** What the items are worked through with. Moments are those of the clock, in ms. */
+export interface Work {
+	concurrency: Concurrency;
+	/** Whether the first item that fails ends the loop. */
+	stopsAtFailure: boolean;
+	/** Whether the loop ends with a checkpoint once the first items have begun. */
+	checkpoints: boolean;
+	/** For the dates in the records. */
+	time: PassTime;
+	/** Before that moment nothing is polled. */
+	pollsFrom: number;
+	/** Ends the loop from outside. */
+	cancel?: AbortSignal | undefined;
+	/** Gives what becomes of the item; the item as it is where the signal came first. */
+	begin(item: ItemThatIs<'notBegun'>, index: number, signal: AbortSignal): Promise<Item>;
+	poll(item: Waiting, index: number, signal: AbortSignal): Promise<Item>;
+	/** Called with all waits when nothing is under way and nothing due. */
+	idle(waits: Waits): Promise<Idle>;
+}
+
+/** What is to happen while nothing is under way. */
+export type Idle =
+	| { is: 'sleep'; until: number }
+	/** What is due by then is polled now. */
+	| { is: 'poll'; dueBy: number }
+	/** n8n stores the execution. */
+	| { is: 'park'; until: number };
+
+/** Why the loop ended; only after `worked` is every item done or failed. */
+export type LoopEnd =
+	| { is: 'worked' }
+	| { is: 'failed'; index: number; failure: Failure }
+	| { is: 'cancelled' }
+	| { is: 'checkpoint' }
+	| { is: 'parked'; until: number };
