@@ -6,6 +6,7 @@ import { Workflow, type INode } from 'n8n-workflow';
 
 import { AgentInvocationApi } from '../../credentials/AgentInvocationApi.credentials.ts';
 import { checkCredential } from '../../nodes/AgentInvocation/service/credential.ts';
+import { outcomeOf } from '../support/outcome.cts';
 
 const credentialType = new AgentInvocationApi();
 
@@ -42,7 +43,7 @@ function tested(baseUrl: string): unknown {
 
 /** The address that the node asks; undefined when it refuses it. */
 function used(baseUrl: string): string | undefined {
-	const checked = checkCredential({ baseUrl, apiKey: 'key' });
+	const checked = outcomeOf(() => checkCredential({ baseUrl, apiKey: 'key' }));
 	return checked.ok ? checked.value.baseUrl : undefined;
 }
 
@@ -88,7 +89,7 @@ test.each([
 	['agents.example.com?key=1', 'must not carry a query (?)'],
 	['agents.example.com/api/v1#top', 'must not carry a fragment (#)'],
 ])('%j is refused by the node', (entered, says) => {
-	const checked = checkCredential({ baseUrl: entered, apiKey: 'key' });
+	const checked = outcomeOf(() => checkCredential({ baseUrl: entered, apiKey: 'key' }));
 	expect(checked).toMatchObject({
 		ok: false,
 		failure: { message: `'Base URL' in the credential ${says}` },

@@ -1,5 +1,3 @@
-import { create as createOperation } from '../../nodes/AgentInvocation/operations/run/create.ts';
-import { endedMeanwhile } from './endedMeanwhile.cts';
 import { SimulatedHost, type Simulation } from '../support/simulation/simulatedHost.cts';
 import {
 	json,
@@ -206,12 +204,4 @@ describe('a dry run', () => {
 		expect(thrown).toContain('Nobody');
 		expect(service.requests.some(({ isDryRun }) => isDryRun)).toBe(false);
 	});
-
-	test.each([1, { mode: 'name', value: 'Reporter' }])(
-		'that is cancelled meanwhile is left as it was, with the agent given as %j',
-		async (agentId) => {
-			const parameters = { agentId, dryRun: true, specifyParameters: 'json', parametersJson: '{}' };
-			expect(await endedMeanwhile(createOperation, parameters)).toEqual({ is: 'notBegun' });
-		},
-	);
 });

@@ -1,4 +1,5 @@
 import { addApiKey, checkCredential } from '../../nodes/AgentInvocation/service/credential.ts';
+import { outcomeOf } from '../support/outcome.cts';
 
 const good = { baseUrl: 'https://agents.example.com/api/v1', apiKey: 'key' };
 
@@ -12,7 +13,7 @@ test.each([
 	['localhost/api', 'https://localhost/api'],
 	['https://agents.example.com/to/http://b', 'https://agents.example.com/to/http://b'],
 ])('the base URL %j is %s', (baseUrl, expected) => {
-	expect(checkCredential({ baseUrl, apiKey: ' key ' })).toEqual({
+	expect(outcomeOf(() => checkCredential({ baseUrl, apiKey: ' key ' }))).toEqual({
 		ok: true,
 		value: { baseUrl: expected, apiKey: 'key' },
 	});
@@ -37,7 +38,7 @@ test.each<[unknown, string]>([
 	['https://agents.example.com/api?a=1', 'must not carry a query (?)'],
 	['https://agents.example.com/api#a', 'must not carry a fragment (#)'],
 ])('the base URL %j %s', (baseUrl, is) => {
-	expect(checkCredential({ ...good, baseUrl })).toEqual({
+	expect(outcomeOf(() => checkCredential({ ...good, baseUrl }))).toEqual({
 		ok: false,
 		failure: {
 			message: `'Base URL' in the credential ${is}`,
@@ -56,7 +57,7 @@ test.each<[unknown, string]>([
 	['a\u007f', 'contains a space or a character that no key has'],
 	['ключ', 'contains a space or a character that no key has'],
 ])('the key %j %s', (apiKey, is) => {
-	expect(checkCredential({ ...good, apiKey })).toEqual({
+	expect(outcomeOf(() => checkCredential({ ...good, apiKey }))).toEqual({
 		ok: false,
 		failure: {
 			message: `'API Key' in the credential ${is}`,

@@ -1,5 +1,6 @@
 import { readAgentId, readRunId } from '../../nodes/AgentInvocation/operations/ids.ts';
 import {
+	byName,
 	findAgent,
 	nameKey,
 	pickNamed,
@@ -9,6 +10,7 @@ import type { ItemWork } from '../../nodes/AgentInvocation/items/operation.ts';
 import { toAgent } from '../../nodes/AgentInvocation/service/types.ts';
 import type { Service } from '../../nodes/AgentInvocation/service/service.ts';
 import { contextOf } from '../support/simulation/fakeContext.cts';
+import { outcomeOf, settled } from '../support/outcome.cts';
 
 const failing = (message: string) => ({
 	ok: false,
@@ -24,7 +26,7 @@ test.each<[unknown, unknown]>([
 	[{ mode: 'name', value: ' Report ' }, 'Report'],
 	[{ mode: 'name', value: 7 }, '7'],
 ])('%j as an agent is %j', (given, value) => {
-	expect(readAgent(given)).toEqual({ ok: true, value });
+	expect(outcomeOf(() => readAgent(given))).toEqual({ ok: true, value });
 });
 
 test.each<[unknown, string]>([
@@ -42,11 +44,11 @@ test.each<[unknown, string]>([
 	[-1, "'Agent' is not a whole number: -1"],
 	['9007199254740993', "'Agent' is not a whole number: 9007199254740993"],
 ])('%j as an agent: %s', (given, message) => {
-	expect(readAgent(given)).toEqual(failing(message));
+	expect(outcomeOf(() => readAgent(given))).toEqual(failing(message));
 });
 
 test('what to do about it is to choose an agent', () => {
-	expect(readAgentId('x')).toMatchObject({
+	expect(outcomeOf(() => readAgentId('x'))).toMatchObject({
 		failure: { description: expect.stringContaining('Choose an agent from the list') as string },
 	});
 });
@@ -55,7 +57,7 @@ test.each<[unknown, string]>([
 	[' 123e4567-e89b-12d3-a456-426614174000 ', '123e4567-e89b-12d3-a456-426614174000'],
 	[7, '7'],
 ])('%j as a run ID is %s', (given, value) => {
-	expect(readRunId(given)).toEqual({ ok: true, value });
+	expect(outcomeOf(() => readRunId(given))).toEqual({ ok: true, value });
 });
 
 test.each<[unknown, string]>([
@@ -65,7 +67,7 @@ test.each<[unknown, string]>([
 	['a/b', "'Run ID' is not a run ID: a/b"],
 	[{}, "'Run ID' is not a run ID: an object"],
 ])('%j as a run ID: %s', (given, message) => {
-	expect(readRunId(given)).toEqual(failing(message));
+	expect(outcomeOf(() => readRunId(given))).toEqual(failing(message));
 });
 
 test('names that differ in case or in the space around them are the same', () => {
@@ -82,17 +84,20 @@ describe('of the agents', () => {
 		{ id: 3, name: 'Twice' },
 		{ id: 4, name: 'TWICE ' },
 	].map(toAgent);
+	const named = byName(agents);
 
 	test('the one of the name is picked', () => {
-		expect(pickNamed(agents, 'REPORT')).toEqual({ ok: true, value: agents[0] });
+		expect(pickNamed(named, 'REPORT')).toBe(agents[0]);
 	});
 
 	test('none is where no name is the same, and that is said', () => {
-		expect(pickNamed(agents, 'Repor')).toEqual(failing("No published agent is named 'Repor'"));
+		expect(outcomeOf(() => pickNamed(named, 'Repor'))).toEqual(
+			failing("No published agent is named 'Repor'"),
+		);
 	});
 
 	test('none is where several have the name, and they are told', () => {
-		expect(pickNamed(agents, 'twice')).toEqual(
+		expect(outcomeOf(() => pickNamed(named, 'twice'))).toEqual(
 			failing("3 published agents are named 'twice': 2, 3, 4"),
 		);
 	});
@@ -120,7 +125,7 @@ describe('the list of agents', () => {
 			} as unknown as Service;
 			const { signal } = new AbortController();
 			return async (name: string) =>
-				await findAgent(name, { context, service, signal } as unknown as ItemWork);
+				await settled(findAgent(name, { context, service, signal } as unknown as ItemWork));
 		};
 		return { node, lists: () => lists };
 	}

@@ -3,19 +3,15 @@ import { NodeApiError, NodeOperationError, type IExecuteFunctions } from 'n8n-wo
 
 import { readResponse, readThrown } from '../../nodes/AgentInvocation/service/answer.ts';
 import { checkCredential } from '../../nodes/AgentInvocation/service/credential.ts';
-import { succeed, type Result } from '../../nodes/AgentInvocation/result.ts';
-import { failWith } from '../../nodes/AgentInvocation/service/explainAnswer.ts';
+import type { Failure } from '../../nodes/AgentInvocation/failure.ts';
+import { explainAnswer } from '../../nodes/AgentInvocation/service/explainAnswer.ts';
 import { readAgentId, readRunId } from '../../nodes/AgentInvocation/operations/ids.ts';
-import {
-	isAgentPage,
-	isCreatedRun,
-	isRun,
-	type ParameterBinding,
-} from '../../nodes/AgentInvocation/service/types.ts';
 import { toNodeError } from '../../nodes/AgentInvocation/engine/nodeError.ts';
 import { readBindings } from '../../nodes/AgentInvocation/operations/run/parameters.ts';
 import { resultOf } from '../../nodes/AgentInvocation/waiting/output.ts';
 import { readWaitOptions } from '../../nodes/AgentInvocation/waiting/options.ts';
+import { outcomeOf } from '../support/outcome.cts';
+import { isAgentPage, isCreatedRun, isRun } from '../../nodes/AgentInvocation/service/types.ts';
 
 const EACH = 5_000;
 const subject = { agentId: 1, runId: 'run', startsRun: true, baseUrl: 'https://service/api/v1' };
@@ -41,13 +37,10 @@ function contextOf(parameters: Record<string, unknown>, json: object = {}): IExe
 const visible = (message: string) => message.replaceAll('\u2060', '');
 
 /** A failure has words for the user, and becomes one of n8n's errors that has them too. */
-function expectN8nError(result: Result<unknown>): void {
-	if (result.ok) return;
-	const error = toNodeError(contextOf({}), result.failure, 0);
+function expectN8nError(failure: Failure): void {
+	const error = toNodeError(contextOf({}), failure, 0);
 	expect([NodeApiError, NodeOperationError]).toContain(error.constructor);
-	expect(visible(error.message)).toBe(
-		visible(result.failure.message.replaceAll('canceled', 'cancelled')),
-	);
+	expect(visible(error.message)).toBe(visible(failure.message.replaceAll('canceled', 'cancelled')));
 	expect(error.message.length).toBeGreaterThan(0);
 }
 
@@ -81,7 +74,7 @@ test('whatever the service answers, it becomes an answer, and an error in our wo
 			(statusCode, headers, given, hasShape) => {
 				const answer = readResponse({ statusCode, headers, body: given }, hasShape as typeof isRun);
 				if (answer.kind !== 'ok') {
-					expectN8nError(failWith(answer, subject));
+					expectN8nError(explainAnswer(answer, subject));
 				}
 			},
 		),
@@ -96,7 +89,7 @@ test('whatever is thrown, it becomes an answer, and an error in our words', () =
 			fc.boolean(),
 			(thrown, cancelled) => {
 				const answer = readThrown(thrown, cancelled);
-				expectN8nError(failWith(answer, subject));
+				expectN8nError(explainAnswer(answer, subject));
 			},
 		),
 		{ numRuns: EACH },
@@ -122,7 +115,7 @@ test('whatever a run is like, it becomes output or an error in our words', () =>
 			const subject = { agentId: 1, runId: 'run' };
 			const step = resultOf({ is: 'notBegun' }, given, subject, chosen);
 			expect(['done', 'failed']).toContain(step.is);
-			expectN8nError(step.is === 'failed' ? { ok: false, ...step } : succeed(step));
+			if (step.is === 'failed') expectN8nError(step.failure);
 		}),
 		{ numRuns: EACH },
 	);
@@ -147,9 +140,8 @@ test('whatever is given for parameters, it becomes bindings of text with names o
 	);
 	fc.assert(
 		fc.property(given, fc.dictionary(key, json), (parameters, item) => {
-			const bindings: Result<ParameterBinding[]> = readBindings(contextOf(parameters, item), 0);
-			expectN8nError(bindings);
-			if (!bindings.ok) return;
+			const bindings = outcomeOf(() => readBindings(contextOf(parameters, item), 0));
+			if (!bindings.ok) return expectN8nError(bindings.failure);
 			const names = bindings.value.map(({ name }) => name);
 			expect(new Set(names).size).toBe(names.length);
 			for (const { name, value } of bindings.value) {
@@ -166,11 +158,16 @@ test('whatever is given for an ID, an option or a credential, it is read or refu
 			fc.anything({ withNullPrototype: true, withBigInt: true, withDate: true }),
 			json,
 			(value, option) => {
-				expectN8nError(readAgentId(value));
-				expectN8nError(readRunId(value));
-				expectN8nError(checkCredential({ baseUrl: value, apiKey: option }));
 				const options = { timeout: option, pollInterval: option, onTimeout: option };
-				expectN8nError(readWaitOptions(contextOf({ options }), 0));
+				for (const read of [
+					() => readAgentId(value),
+					() => readRunId(value),
+					() => checkCredential({ baseUrl: value, apiKey: option }),
+					() => readWaitOptions(contextOf({ options }), 0),
+				]) {
+					const outcome = outcomeOf<unknown>(read);
+					if (!outcome.ok) expectN8nError(outcome.failure);
+				}
 			},
 		),
 		{ numRuns: EACH },

@@ -1,5 +1,3 @@
-import { get as getOperation } from '../../nodes/AgentInvocation/operations/run/get.ts';
-import { endedMeanwhile } from './endedMeanwhile.cts';
 import { SimulatedHost, type Simulation } from '../support/simulation/simulatedHost.cts';
 import { json, SimulatedService, type Behaviour } from '../support/simulation/simulatedService.cts';
 import { settle } from '../support/virtualTime.cts';
@@ -105,18 +103,6 @@ test.each([true, false])('all items are asked for at a time, with waiting: %p', 
 	const [first] = service.requests;
 	expect(service.requests.filter(({ at }) => at < first!.at + SECOND)).toHaveLength(15);
 });
-
-test.each([
-	[1, false],
-	[{ mode: 'name', value: 'Report' }, false],
-	[{ mode: 'name', value: 'Report' }, true],
-])(
-	'an item of an execution that ends meanwhile is left as it was, with the agent %j and waiting: %s',
-	async (agentId, waitForCompletion) => {
-		const parameters = { agentId, runId: RUN_ID, waitForCompletion };
-		expect(await endedMeanwhile(getOperation, parameters)).toEqual({ is: 'notBegun' });
-	},
-);
 
 test('a run that is waited for is remembered, and named where the execution is cancelled', async () => {
 	const service = new SimulatedService({ runOf: () => ({ durationMs: MINUTE }) });

@@ -28,6 +28,7 @@ describe('a run', () => {
 		const step = resultOf(run, subject, options);
 		expect(step).toEqual({
 			is: 'done',
+			isUnsuccessful: false,
 			outputs: [
 				{
 					status: 'succeeded',
@@ -82,6 +83,7 @@ describe('a run', () => {
 	test('that goes on is output as it is', () => {
 		expect(resultOf(ended({ status: 'running' }), subject, options)).toEqual({
 			is: 'done',
+			isUnsuccessful: false,
 			outputs: [{ status: 'running', agent_id: 7, run_id: 'x' }],
 		});
 	});

@@ -1,9 +1,10 @@
 import { readBindings } from '../../nodes/AgentInvocation/operations/run/parameters.ts';
 import { contextOf, type Told } from '../support/simulation/fakeContext.cts';
+import { outcomeOf } from '../support/outcome.cts';
 
 // What an item's parameters become: bindings of text, or what is wrong and what to do.
 const read = (parameters: Record<string, unknown>, told: Told = {}) =>
-	readBindings(contextOf({ parameters, ...told }), 0);
+	outcomeOf(() => readBindings(contextOf({ parameters, ...told }), 0));
 
 const bound = (values: Record<string, string>) => ({
 	ok: true,

@@ -297,6 +297,21 @@ describe('an execution that is cancelled', () => {
 		expect(thrown?.description ?? '').toBe('');
 	});
 
+	test('does not call an item failed whose request was given up', async () => {
+		const cancelling = new AbortController();
+		setTimeout(() => cancelling.abort(), 100);
+		const { thrown } = await run(
+			1,
+			async ({ signal }) => {
+				await new Promise((resolve) => signal.addEventListener('abort', resolve));
+				throw new FailureError({ message: 'Given up', description: '', details: {} });
+			},
+			{ cancel: cancelling.signal },
+		);
+		expect(thrown?.message).toBe('The execution was canceled');
+		expect(thrown?.description ?? '').toBe('');
+	});
+
 	test('names runs, and what has failed meanwhile', async () => {
 		const first = (work: ItemWork) => {
 			noteRun(work);

@@ -10,6 +10,7 @@ import {
 import { contextOf } from '../support/simulation/fakeContext.cts';
 import { SimulatedHost } from '../support/simulation/simulatedHost.cts';
 import { SimulatedService } from '../support/simulation/simulatedService.cts';
+import { outcomeOf } from '../support/outcome.cts';
 
 // What a field or an expression gives, as the node takes it.
 const description = "Correct 'X'. If it is an expression, see what it gives for this item.";
@@ -26,7 +27,7 @@ describe('a boolean', () => {
 		...[true, 'true', ' TRUE\n', 'True', 1, '1', ' 1 ', 1n].map((value) => [value, true] as const),
 		...[false, 'false', 'False ', 0, '0', -0].map((value) => [value, false] as const),
 	])('given as %p is %p', (value, expected) => {
-		expect(readBoolean(value, 'X')).toEqual({ ok: true, value: expected });
+		expect(outcomeOf(() => readBoolean(value, 'X'))).toEqual({ ok: true, value: expected });
 	});
 
 	test.each([
@@ -41,7 +42,9 @@ describe('a boolean', () => {
 		[{}, 'an object'],
 		['t'.repeat(61), `${'t'.repeat(60)}…`],
 	])('given as %p is refused', (value, shown) => {
-		expect(readBoolean(value, 'X')).toEqual(refused(`true or false, not '${shown}'`));
+		expect(outcomeOf(() => readBoolean(value, 'X'))).toEqual(
+			refused(`true or false, not '${shown}'`),
+		);
 	});
 });
 
@@ -55,7 +58,7 @@ describe('a number', () => {
 		['1e1', 10],
 		[1, 1],
 	])('given as %p is %p', (value, expected) => {
-		expect(readNumber(value, 'X', range)).toEqual({ ok: true, value: expected });
+		expect(outcomeOf(() => readNumber(value, 'X', range))).toEqual({ ok: true, value: expected });
 	});
 
 	test.each([
@@ -73,24 +76,29 @@ describe('a number', () => {
 		true,
 		5n,
 	])('given as %p is refused', (value) => {
-		expect(readNumber(value, 'X', range)).toEqual(
+		expect(outcomeOf(() => readNumber(value, 'X', range))).toEqual(
 			refused(`a number from 1 to 10, not '${String(value)}'`),
 		);
 	});
 
 	test('is whole where it is to be, and of the range that is said', () => {
-		expect(readNumber(1.5, 'X', { minValue: 0, whole: true })).toEqual(
+		expect(outcomeOf(() => readNumber(1.5, 'X', { minValue: 0, whole: true }))).toEqual(
 			refused("a whole number of at least 0, not '1.5'"),
 		);
-		expect(readNumber(2 ** 60, 'X', { minValue: 0 })).toMatchObject({ ok: false });
+		expect(outcomeOf(() => readNumber(2 ** 60, 'X', { minValue: 0 }))).toMatchObject({ ok: false });
 	});
 
 	test('may be 0 where that stands for something else', () => {
 		const orZero = { ...range, orZero: true };
 		for (const zero of [0, '0', -0]) {
-			expect(readNumber(zero, 'X', orZero)).toEqual({ ok: true, value: Number(zero) });
+			expect(outcomeOf(() => readNumber(zero, 'X', orZero))).toEqual({
+				ok: true,
+				value: Number(zero),
+			});
 		}
-		expect(readNumber(0.5, 'X', orZero)).toEqual(refused("0 or a number from 1 to 10, not '0.5'"));
+		expect(outcomeOf(() => readNumber(0.5, 'X', orZero))).toEqual(
+			refused("0 or a number from 1 to 10, not '0.5'"),
+		);
 	});
 });
 
@@ -102,13 +110,13 @@ describe('a choice', () => {
 		[' JSON ', 'json'],
 		['Text', 'text'],
 	])('given as %p is %p', (value, expected) => {
-		expect(readChoice(value, 'X', choices)).toEqual({ ok: true, value: expected });
+		expect(outcomeOf(() => readChoice(value, 'X', choices))).toEqual({ ok: true, value: expected });
 	});
 
 	test.each([[undefined], [null], [''], ['xml'], [0], [{}]])(
 		'given as %p is refused, and the choices are named',
 		(value) => {
-			expect(readChoice(value, 'X', choices)).toMatchObject({
+			expect(outcomeOf(() => readChoice(value, 'X', choices))).toMatchObject({
 				ok: false,
 				failure: {
 					message: expect.stringMatching(/^'X' must be 'text' or 'json', not '/) as string,

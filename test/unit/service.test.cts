@@ -12,6 +12,7 @@ import {
 	listAgents,
 } from '../../nodes/AgentInvocation/service/endpoints.ts';
 import { openService } from '../../nodes/AgentInvocation/service/service.ts';
+import { settled } from '../support/outcome.cts';
 
 const BASE_URL = 'https://agents.example.com/api/v1';
 const RUN_ID = '11111111-2222-4333-8444-555555555555';
@@ -56,9 +57,7 @@ function hostOf(response: object | Error) {
 
 async function open(response: object | Error = {}, options = {}) {
 	const { host, context } = hostOf(response);
-	const opened = await openService(context, options);
-	if (!opened.ok) throw new Error(opened.failure.message);
-	return { host, context, service: opened.value };
+	return { host, context, service: await openService(context, options) };
 }
 
 /** Longer than a credential that was read is used. */
@@ -214,8 +213,7 @@ test('a credential that was read is used for a second', async () => {
 test("a credential is the item's, for n8n's request helper as well", async () => {
 	const { host, context } = hostOf(run);
 	const opened = await openService(context, { itemIndex: 3 });
-	if (!opened.ok) throw new Error('not opened');
-	await opened.value.send(getRun(7, RUN_ID));
+	await opened.send(getRun(7, RUN_ID));
 	expect(host.readFor).toEqual([3]);
 	expect(host.sentWith).toMatchObject([{ data: { baseUrl: BASE_URL, apiKey: KEY } }]);
 });
@@ -236,13 +234,12 @@ describe('a credential', () => {
 		async (thrown) => {
 			const { host, context } = hostOf(run);
 			host.credential = thrown;
-			expect(await openService(context)).toEqual({
+			expect(await settled(openService(context))).toEqual({
 				ok: false,
 				failure: {
 					message: "This node's credential cannot be used",
 					description: `Choose or create one under 'Credential to connect with'. n8n says: ${thrown.message}`,
 					details: {},
-					cause: thrown,
 				},
 			});
 		},
@@ -251,9 +248,7 @@ describe('a credential', () => {
 	test('that is away while runs are known is waited for', async () => {
 		const { host, context } = hostOf(run);
 		host.credential = away;
-		const opened = await openService(context, known);
-		if (!opened.ok) throw new Error('not opened');
-		const { value: service } = opened;
+		const service = await openService(context, known);
 		expect(service.baseUrl).toBe(BASE_URL);
 		expect(await service.send(getRun(7, RUN_ID))).toEqual({
 			kind: 'notSent',
@@ -280,8 +275,7 @@ describe('a credential', () => {
 		host.credential = thrown;
 		later();
 		const opened = await openService(context, known);
-		if (!opened.ok) throw new Error('not opened');
-		expect(await opened.value.send(getRun(7, RUN_ID))).toMatchObject({ kind: 'credentialChanged' });
+		expect(await opened.send(getRun(7, RUN_ID))).toMatchObject({ kind: 'credentialChanged' });
 		expect(await service.send(getRun(7, RUN_ID))).toEqual({
 			kind: 'credentialChanged',
 			reason: thrown.message,
@@ -298,8 +292,7 @@ describe('a credential', () => {
 		});
 		expect(host.sent).toEqual([]);
 		const opened = await openService(context, known);
-		if (!opened.ok) throw new Error('not opened');
-		expect(await opened.value.send(getRun(7, RUN_ID))).toMatchObject({ kind: 'credentialChanged' });
+		expect(await opened.send(getRun(7, RUN_ID))).toMatchObject({ kind: 'credentialChanged' });
 		expect(host.sent).toEqual([]);
 	});
 });

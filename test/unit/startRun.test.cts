@@ -16,6 +16,7 @@ import { RateLimiter } from '../../nodes/AgentInvocation/service/rateLimiter.ts'
 import { contextOf, type Told } from '../support/simulation/fakeContext.cts';
 import { settle } from '../support/virtualTime.cts';
 import { waitingItem } from './waitingItem.cts';
+import { settled } from '../support/outcome.cts';
 
 beforeEach(() => jest.useFakeTimers());
 afterEach(() => jest.useRealTimers());
@@ -42,11 +43,7 @@ interface Start {
 /** An execution whose one item starts a run at a service that gives these answers, the last one again. */
 function execution(...answers: Answer[]) {
 	const kept = {};
-	const open = (told: Told = {}) => {
-		const opened = Memory.open(contextOf({ kept, ...told }), true);
-		if (!opened.ok) throw new Error(opened.failure.message);
-		return opened.value;
-	};
+	const open = (told: Told = {}) => Memory.open(contextOf({ kept, ...told }), true);
 	const self = {
 		memory: open(),
 		/** What was noted of the item when each request was sent. */
@@ -209,7 +206,7 @@ describe('a second attempt', () => {
 		const node = execution(created(), { kind: 'rejected' });
 		await node.start();
 		const again = node.again({ executionId: '2' });
-		expect(await again.start({ agentId: '1' })).toMatchObject({ is: 'failed' });
+		await expect(again.start({ agentId: '1' })).rejects.toThrow();
 		expect(node.notedAtRequests).toHaveLength(2);
 	});
 
@@ -312,7 +309,8 @@ describe('an execution that ends meanwhile starts nothing, and leaves the item a
 		const limiter = new RateLimiter(clock);
 		limiter.learn({ kind: 'rateLimited', retryAfter: '9' }, 0);
 		const node = execution(created());
-		expect(await node.start({ agentId, limiter, cancel: true })).toEqual(NOT_BEGUN);
+		await settled(node.start({ agentId, limiter, cancel: true }));
+		expect(node.memory.item(0)).toEqual(NOT_BEGUN);
 		expect(node.notedAtRequests).toEqual([]);
 	});
 });

@@ -1,8 +1,10 @@
 import type { WaitOptions } from '../../nodes/AgentInvocation/item.ts';
 import { readWaitOptions } from '../../nodes/AgentInvocation/waiting/options.ts';
 import { contextOf } from '../support/simulation/fakeContext.cts';
+import { outcomeOf } from '../support/outcome.cts';
 
-const read = (options?: object) => readWaitOptions(contextOf({ parameters: { options } }), 0);
+const read = (options?: object) =>
+	outcomeOf(() => readWaitOptions(contextOf({ parameters: { options } }), 0));
 
 const byDefault: WaitOptions = {
 	timeoutMs: 3_600_000,

@@ -2,7 +2,6 @@ import { answerKinds, type AnswerKind } from '../../nodes/AgentInvocation/servic
 import {
 	explainAnswer,
 	explanationsByCode,
-	failWith,
 } from '../../nodes/AgentInvocation/service/explainAnswer.ts';
 
 // What is said of each answer, word for word: a change shows in the snapshot, to be read there once more.
@@ -49,8 +48,7 @@ test("the run, the service's words, the reason and what is known are passed on",
 		reason: 'down',
 		serviceError: { code: 'odd', message: 'Not now' },
 	};
-	const { ok, failure } = failWith(answer, { baseUrl, agentId: 7, runId: 'x' });
-	expect(ok).toBe(false);
+	const failure = explainAnswer(answer, { baseUrl, agentId: 7, runId: 'x' });
 	expect(failure.message).toMatch(/ \(run x of agent 7\)$/);
 	expect(failure.description).toMatch(/ The service says: Not now Reason: down$/);
 	expect(failure.details).toEqual({

@@ -47,8 +47,8 @@ export const found: PlantedDefect[] = [
 	plant(
 		'booleans as text are false',
 		'readValue.ts',
-		'succeed(boolean);\n}',
-		"succeed(typeof value === 'boolean' && value);\n}",
+		'boolean ?? refuse(',
+		"typeof value === 'boolean' ? value : boolean !== undefined ? false : refuse(",
 	),
 	plant(
 		'a list that shrinks is not read again',

@@ -54,8 +54,8 @@ export const ofOutputs: PlantedDefect[] = [
 	plant(
 		'the memory of a suspension is never over',
 		'items/memory.ts',
-		'stored: { ...kept, ...(isRetried && begun), attempts, items },',
-		'stored: { ...kept, ...(isRetried && begun), attempts, items, suspension },',
+		'{ suspension, ...kept } = found;',
+		'{ suspension } = found;\n\tconst kept = found;',
 	),
 	plant(
 		"n8n's Retry is taken for the same execution",
