@@ -1,4 +1,4 @@
-import { systemClock as clock } from '../nodes/AgentInvocation/clock.ts';
+import { clock } from '../nodes/AgentInvocation/clock.ts';
 import { SimulatedService } from '../test/support/simulation/simulatedService.cts';
 import { fixedWindow } from '../test/support/simulation/limiters.cts';
 import { LATENCY_MS, LOOP_WAIT_MS } from './policies.cts';

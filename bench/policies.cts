@@ -1,6 +1,6 @@
 import type { IDataObject, IHttpRequestOptions } from 'n8n-workflow';
 
-import { systemClock as clock } from '../nodes/AgentInvocation/clock.ts';
+import { clock } from '../nodes/AgentInvocation/clock.ts';
 import { SimulatedHost } from '../test/support/simulation/simulatedHost.cts';
 import { SimulatedService } from '../test/support/simulation/simulatedService.cts';
 import { onVirtualTime, randomFrom } from './virtualTime.cts';

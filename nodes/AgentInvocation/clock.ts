@@ -1,25 +1,19 @@
 import { sleep as n8nSleep } from 'n8n-workflow';
 
-/** Time as everything here knows it; tests pass one that they turn themselves. All in milliseconds. */
-export interface Clock {
-	/** Time that has passed since some fixed moment. Changes of the machine's clock do not move it. */
-	now(): number;
-	/** The date, for comparing with one that the service gave. */
-	date(): number;
-	/** Ends after `ms`, or as soon as `signal` is aborted; the caller looks which. */
-	sleep(ms: number, signal?: AbortSignal): Promise<void>;
-}
-
 /** Whether the host's `sleep` clears its timer when it is aborted; those of n8n 1 take no signal. */
 const CLEARS_TIMERS = n8nSleep.length > 1;
 
 /** The longest timer, in ms. Where it cannot be cleared, it outlives an aborted sleep. */
 const LONGEST_TIMER_MS = CLEARS_TIMERS ? 86_400_000 : 1_000;
 
-export const systemClock: Clock = {
+/** Time, in ms. */
+export const clock = {
+	/** Time that has passed since some fixed moment. Changes of the machine's clock do not move it. */
 	now: () => performance.now(),
+	/** The date, for comparing with one that the service gave. */
 	date: () => Date.now(),
-	async sleep(ms, signal) {
+	/** Ends after `ms`, or as soon as `signal` is aborted; the caller looks which. */
+	async sleep(ms: number, signal?: AbortSignal): Promise<void> {
 		const end = performance.now() + ms;
 		while (!signal?.aborted) {
 			const left = end - performance.now();
@@ -33,15 +27,15 @@ export const systemClock: Clock = {
 
 /**
  * Dates, ms since the epoch, as one pass of the node knows them: changes of the machine's clock do not move them
- * meanwhile. Records hold such dates; the loop, the rate limiter and the pace go by {@link Clock.now}. Here the two
+ * meanwhile. Records hold such dates; the loop, the rate limiter and the pace go by {@link clock}. Here the two
  * meet.
  */
 export class PassTime {
 	/** The date of the clock's zero. Whole, so that a moment and its date are compared alike. */
-	private readonly zeroOn = Math.round(systemClock.date() - systemClock.now());
+	private readonly zeroOn = Math.round(clock.date() - clock.now());
 
 	date(): number {
-		return this.dateOf(systemClock.now());
+		return this.dateOf(clock.now());
 	}
 
 	dateOf(moment: number): number {
@@ -54,7 +48,7 @@ export class PassTime {
 
 	/** By how much the machine's clock was changed meanwhile, in ms; 0 for what is no more than its steps. */
 	get changedBy(): number {
-		const change = systemClock.date() - this.date();
+		const change = clock.date() - this.date();
 		return Math.abs(change) < 1_000 ? 0 : change;
 	}
 }

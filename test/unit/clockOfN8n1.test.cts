@@ -1,6 +1,6 @@
 import type * as N8nWorkflow from 'n8n-workflow';
 
-import { systemClock as clock } from '../../nodes/AgentInvocation/clock.ts';
+import { clock } from '../../nodes/AgentInvocation/clock.ts';
 import { settle } from '../support/virtualTime.cts';
 
 // As in n8n 1: it takes no signal.

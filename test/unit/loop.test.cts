@@ -2,7 +2,7 @@ import { getEventListeners } from 'node:events';
 
 import fc from 'fast-check';
 
-import { PassTime, systemClock as clock } from '../../nodes/AgentInvocation/clock.ts';
+import { PassTime, clock } from '../../nodes/AgentInvocation/clock.ts';
 import { NOT_BEGUN, type Item } from '../../nodes/AgentInvocation/item.ts';
 import { AUTOMATIC, fixedAt } from '../../nodes/AgentInvocation/items/concurrency.ts';
 import { Loop } from '../../nodes/AgentInvocation/items/loop.ts';

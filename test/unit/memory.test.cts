@@ -2,7 +2,6 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 
 import type { Service } from '../../nodes/AgentInvocation/service/service.ts';
-import { systemClock as clock } from '../../nodes/AgentInvocation/clock.ts';
 import { RateLimiter } from '../../nodes/AgentInvocation/service/rateLimiter.ts';
 import { RUN_ID, waitForRun } from '../support/simulation/simulatedRun.cts';
 import { settle } from '../support/virtualTime.cts';
@@ -22,7 +21,7 @@ test('a wait takes no more memory after a hundred thousand polls than after ten 
 	let polls = 0;
 	let before = 0;
 	const service = {
-		limiter: new RateLimiter(clock),
+		limiter: new RateLimiter(),
 		baseUrl: '',
 		send() {
 			polls++;

@@ -1,4 +1,4 @@
-import { PassTime, systemClock } from '../../nodes/AgentInvocation/clock.ts';
+import { PassTime, clock } from '../../nodes/AgentInvocation/clock.ts';
 import { hostStart, openParking } from '../../nodes/AgentInvocation/engine/parking.ts';
 import { contextOf, type Told } from '../support/simulation/fakeContext.cts';
 
@@ -7,7 +7,7 @@ const BEGAN_ON = 1_000_000;
 const NOW = 50;
 /** For all but what tests it, n8n has started long ago. */
 beforeEach(() => {
-	jest.spyOn(systemClock, 'now').mockReturnValue(NOW);
+	jest.spyOn(clock, 'now').mockReturnValue(NOW);
 	hostLoaded(3_600 * SECOND);
 });
 afterEach(() => jest.restoreAllMocks());
@@ -35,7 +35,7 @@ async function open({
 	after?: number;
 } = {}) {
 	const date = resumes ? resumes.until + late : BEGAN_ON + after;
-	jest.spyOn(systemClock, 'date').mockReturnValue(date);
+	jest.spyOn(clock, 'date').mockReturnValue(date);
 	const opened = await openParking(contextOf(told), {
 		passesResponse: passes,
 		beganOn: BEGAN_ON,

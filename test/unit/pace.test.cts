@@ -68,7 +68,7 @@ class Client {
 	/** A 429 to the request that was sent last. */
 	refuse(): void {
 		const answer = { kind: 'rateLimited' as const, status: 429, retryAfter: '1' };
-		this.pace.learn(answer, this.sent.at(-1)!.at, this.now, 0);
+		this.pace.learn(answer, this.sent.at(-1)!.at, this.now);
 	}
 
 	carriedIn(from: number, to: number): number {
@@ -95,7 +95,7 @@ class Client {
 				: this.sent.length % this.losesEach === 0
 					? { kind: 'connectionLost' as const }
 					: { kind: 'ok' as const, status: 200 };
-		this.pace.learn(answer, sentAt, this.now, 0);
+		this.pace.learn(answer, sentAt, this.now);
 	}
 }
 
@@ -151,12 +151,7 @@ describe('a refusal', () => {
 	test('counts once, however many requests were under way', () => {
 		const [one, many] = [new Client(noLimit).until(SECOND), new Client(noLimit).until(SECOND)];
 		const refuse = (client: Client, sentAt: number) =>
-			client.pace.learn(
-				{ kind: 'rateLimited', status: 429, retryAfter: '1' },
-				sentAt,
-				client.now,
-				0,
-			);
+			client.pace.learn({ kind: 'rateLimited', status: 429, retryAfter: '1' }, sentAt, client.now);
 		refuse(one, 990);
 		for (const sentAt of [990, 992, 994, 996, 998]) refuse(many, sentAt);
 		one.until(5 * SECOND);
@@ -167,13 +162,13 @@ describe('a refusal', () => {
 		const pace = new Pace();
 		const refuse = (at: number) => {
 			pace.take(at);
-			pace.learn({ kind: 'rateLimited', retryAfter: '1' }, at, at + 50, 0);
+			pace.learn({ kind: 'rateLimited', retryAfter: '1' }, at, at + 50);
 		};
 		refuse(0);
 		pace.take(500);
 		refuse(1_050);
 		pace.take(2_100);
-		pace.learn({ kind: 'ok', status: 200 }, 2_100, 2_150, 0);
+		pace.learn({ kind: 'ok', status: 200 }, 2_100, 2_150);
 		pace.take(2_150);
 		expect(pace.opensAt - 2_150).toBeLessThanOrEqual(SECOND / 80);
 	});
@@ -182,7 +177,7 @@ describe('a refusal', () => {
 		/** How far apart requests are sent after a pause in which so many were sent. */
 		const delayAfter = (sentInPause: number) => {
 			const { pace, now } = new Client(noLimit).until(SECOND);
-			pace.learn({ kind: 'rateLimited', retryAfter: '60' }, now, now, 0);
+			pace.learn({ kind: 'rateLimited', retryAfter: '60' }, now, now);
 			for (let n = 1; n <= sentInPause; n++) pace.take(now + n);
 			const { opensAt } = pace;
 			pace.take(opensAt);
@@ -208,7 +203,7 @@ describe('after several refusals in a row', () => {
 		const pace = new Pace();
 		for (const now of [0, SECOND + 50]) {
 			pace.take(now);
-			pace.learn(refusal, now, now + 50, 0);
+			pace.learn(refusal, now, now + 50);
 		}
 		const sentAt = pace.opensAt;
 		pace.take(sentAt);
@@ -222,7 +217,7 @@ describe('after several refusals in a row', () => {
 
 	test('others are sent once it is carried', () => {
 		const { pace, sentAt } = refusedTwice();
-		pace.learn({ kind: 'ok', status: 200 }, sentAt, sentAt + 50, 0);
+		pace.learn({ kind: 'ok', status: 200 }, sentAt, sentAt + 50);
 		expect(pace.opensAt).toBe(sentAt + 50);
 	});
 
@@ -231,7 +226,7 @@ describe('after several refusals in a row', () => {
 		['an answer to a request from before the pause', { kind: 'ok', status: 200 } as const, -500],
 	])('%s does not count as carried', (_, answer, sentBefore) => {
 		const { pace, sentAt, opensAt } = refusedTwice();
-		pace.learn(answer, sentAt + sentBefore, sentAt + 50, 0);
+		pace.learn(answer, sentAt + sentBefore, sentAt + 50);
 		expect(pace.opensAt).toBe(opensAt);
 	});
 });

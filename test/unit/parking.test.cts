@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 
-import { systemClock } from '../../nodes/AgentInvocation/clock.ts';
+import { clock } from '../../nodes/AgentInvocation/clock.ts';
 import { hostStart } from '../../nodes/AgentInvocation/engine/parking.ts';
 import { SimulatedHost, type Simulation } from '../support/simulation/simulatedHost.cts';
 import {
@@ -169,7 +169,7 @@ describe('a wait that is stored', () => {
 		const rest = host.rest.bind(host);
 		host.rest = async (request) => {
 			await rest(request);
-			jest.replaceProperty(hostStart, 'loadedAt', systemClock.now());
+			jest.replaceProperty(hostStart, 'loadedAt', clock.now());
 			jest.replaceProperty(hostStart, 'resumedAt', Infinity);
 		};
 		await host.execute();

@@ -1,5 +1,5 @@
 import type { Answer } from '../../nodes/AgentInvocation/service/answer.ts';
-import { PassTime, systemClock as clock } from '../../nodes/AgentInvocation/clock.ts';
+import { PassTime, clock } from '../../nodes/AgentInvocation/clock.ts';
 import type { Item, Wait } from '../../nodes/AgentInvocation/item.ts';
 import { pollRun } from '../../nodes/AgentInvocation/waiting/poll.ts';
 import { getRun } from '../../nodes/AgentInvocation/service/endpoints.ts';
@@ -314,7 +314,7 @@ describe('a poll', () => {
 		const timeouts: Array<number | undefined> = [];
 		const service = {
 			baseUrl: RUN.baseUrl,
-			limiter: new RateLimiter(clock),
+			limiter: new RateLimiter(),
 			async send({ timeoutMs }: { timeoutMs?: number }) {
 				timeouts.push(timeoutMs);
 				await clock.sleep(SECOND);

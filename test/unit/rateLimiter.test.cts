@@ -1,6 +1,6 @@
 import { getEventListeners, setMaxListeners } from 'node:events';
 
-import { systemClock as clock } from '../../nodes/AgentInvocation/clock.ts';
+import { clock } from '../../nodes/AgentInvocation/clock.ts';
 import { RateLimiter } from '../../nodes/AgentInvocation/service/rateLimiter.ts';
 import { shareByKey } from '../../nodes/AgentInvocation/service/shared.ts';
 import { settle } from '../support/virtualTime.cts';
@@ -10,7 +10,7 @@ afterEach(() => jest.useRealTimers());
 
 /** A limiter at which every owner's requests are noted in the order in which they are sent. */
 function noting() {
-	const limiter = new RateLimiter(clock);
+	const limiter = new RateLimiter();
 	const sent: string[] = [];
 	const admit = (owner: object, name: string, more = {}) =>
 		limiter
@@ -219,13 +219,13 @@ test('where a pause was too short, one request goes first, and others as soon as
 
 describe('what executions share', () => {
 	test('is one for a key, and another for another', () => {
-		const shared = shareByKey(clock, () => ({}));
+		const shared = shareByKey(() => ({}));
 		expect(shared('a')).toBe(shared('a'));
 		expect(shared('a')).not.toBe(shared('b'));
 	});
 
 	test('is dropped when nobody has used it for an hour', () => {
-		const shared = shareByKey(clock, () => ({}));
+		const shared = shareByKey(() => ({}));
 		const [used, unused] = [shared('used'), shared('unused')];
 		for (let minutes = 0; minutes < 61; minutes++) {
 			jest.advanceTimersByTime(60_000);
@@ -238,7 +238,7 @@ describe('what executions share', () => {
 		const timeout = jest.spyOn(AbortSignal, 'timeout');
 		const aborts = [new AbortController(), new AbortController()];
 		for (const { signal } of aborts) timeout.mockReturnValueOnce(signal);
-		const shared = shareByKey(clock, () => ({}));
+		const shared = shareByKey(() => ({}));
 		shared('a');
 		shared('b');
 		expect(timeout.mock.calls).toEqual([[3_600_000]]);
@@ -255,7 +255,7 @@ describe('what executions share', () => {
 	});
 
 	test('is bounded in number', () => {
-		const shared = shareByKey(clock, () => ({}));
+		const shared = shareByKey(() => ({}));
 		const first = shared('first');
 		for (let n = 0; n < 1_000; n++) shared(String(n));
 		expect(shared('first')).not.toBe(first);

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { readAgents, readKeptAgents } from '../../nodes/AgentInvocation/service/agents.ts';
 import { isAgentPage, toAgent } from '../../nodes/AgentInvocation/service/types.ts';
 import type { Service } from '../../nodes/AgentInvocation/service/service.ts';
-import { systemClock as clock } from '../../nodes/AgentInvocation/clock.ts';
+import { clock } from '../../nodes/AgentInvocation/clock.ts';
 import { RateLimiter } from '../../nodes/AgentInvocation/service/rateLimiter.ts';
 import { settle } from '../support/virtualTime.cts';
 import { settled } from '../support/outcome.cts';
@@ -32,7 +32,7 @@ async function read(
 			return Promise.resolve({ kind: 'ok', status: 200, body: { agents, pagination: { total } } });
 		},
 	};
-	const patience = { clock, patienceMs: Infinity };
+	const patience = { patienceMs: Infinity };
 	const selection = { limit, offset, filter };
 	const agents = await readAgents(service as unknown as Service, selection, patience);
 	return { ids: agents.map(({ id }) => id), asked };
@@ -192,7 +192,7 @@ test('what is no agent among agents is passed over, and counts on the page', asy
 async function readOne(agents: object[], filter = '', limit = Infinity) {
 	const send = () => Promise.resolve({ kind: 'ok', status: 200, body: { agents } });
 	const service = { baseUrl: '', limiter, send } as unknown as Service;
-	const patience = { clock, patienceMs: Infinity };
+	const patience = { patienceMs: Infinity };
 	const read = await readAgents(service, { limit, offset: 0, filter }, patience);
 	return read.map(({ asItCame }) => asItCame);
 }
@@ -229,21 +229,19 @@ test('a filter that a whole page satisfies reads no other', async () => {
 });
 
 test('each page has its own patience', async () => {
-	let now = 0;
-	const slow = { ...clock, now: () => now };
+	jest.useFakeTimers();
 	const service = {
-		baseUrl: '',
-		limiter: new RateLimiter(slow),
+		limiter: new RateLimiter(),
 		send({ query: { limit, offset } }: { query: { limit: number; offset: number } }) {
-			now += 900;
+			jest.advanceTimersByTime(900);
 			const agents = ids(offset, Math.min(300, offset + limit)).map((id) => ({ id }));
 			return Promise.resolve({ kind: 'ok', body: { agents, pagination: { total: 300 } } });
 		},
 	};
-	const patience = { clock: slow, patienceMs: 1_000 };
 	const range = { limit: Infinity, offset: 0 };
-	const agents = await readAgents(service as unknown as Service, range, patience);
-	expect(agents).toHaveLength(300);
+	const reading = readAgents(service as unknown as Service, range, { patienceMs: 1_000 });
+	expect(await settle(reading)).toHaveLength(300);
+	jest.useRealTimers();
 });
 
 test('it ends where a service has always another agent, whether its total moves or not', async () => {
@@ -279,7 +277,7 @@ describe('in the editor', () => {
 		const service = {
 			baseUrl: '',
 			key: 'brief',
-			limiter: new RateLimiter(clock),
+			limiter: new RateLimiter(),
 			send: () => Promise.resolve({ kind: 'rateLimited', status: 429, retryAfter: '6' }),
 		} as unknown as Service;
 		const began = clock.now();
@@ -290,9 +288,12 @@ describe('in the editor', () => {
 });
 
 describe('a list that is kept', () => {
+	beforeEach(() => jest.useFakeTimers());
+	afterEach(() => jest.useRealTimers());
+
 	/** Asks as the editor does, at a time of its own; gives how many pages were read by then. */
 	function asking() {
-		let [now, pages] = [0, 0];
+		let pages = 0;
 		const service = {
 			baseUrl: '',
 			key: `kept ${++lists}`,
@@ -303,10 +304,9 @@ describe('a list that is kept', () => {
 				return Promise.resolve({ kind: 'ok', body });
 			},
 		} as unknown as Service;
-		const patience = { clock: { ...clock, now: () => now }, patienceMs: Infinity };
 		return async (place: string, asks = '', afterMs = 0) => {
-			now += afterMs;
-			await readKeptAgents(service, { place, asks }, 100, undefined, patience);
+			jest.advanceTimersByTime(afterMs);
+			await readKeptAgents(service, { place, asks }, 100);
 			return pages;
 		};
 	}

@@ -4,7 +4,7 @@ import type { Purpose } from '../../nodes/AgentInvocation/service/answerKinds.ts
 import { backoffMs } from '../../nodes/AgentInvocation/service/retryPolicy.ts';
 import { sendWithRetry } from '../../nodes/AgentInvocation/service/sendWithRetry.ts';
 import type { Service } from '../../nodes/AgentInvocation/service/service.ts';
-import { systemClock as clock } from '../../nodes/AgentInvocation/clock.ts';
+import { clock } from '../../nodes/AgentInvocation/clock.ts';
 import { RateLimiter } from '../../nodes/AgentInvocation/service/rateLimiter.ts';
 import { settle } from '../support/virtualTime.cts';
 
@@ -24,12 +24,12 @@ async function send(
 	let sent = 0;
 	const service = {
 		baseUrl: '',
-		limiter: new RateLimiter(clock),
+		limiter: new RateLimiter(),
 		send() {
 			return Promise.resolve({ kind: first[sent++] ?? kind });
 		},
 	} as unknown as Service;
-	const patience = { clock, since: clock.now(), patienceMs };
+	const patience = { since: clock.now(), patienceMs };
 	const sending = sendWithRetry(service, createRun(1, []), purpose, patience);
 	return { answer: await settle(sending), sent };
 }
@@ -79,7 +79,7 @@ describe('what time and signals decide', () => {
 		const beganAt = clock.now();
 		const service = {
 			baseUrl: '',
-			limiter: new RateLimiter(clock),
+			limiter: new RateLimiter(),
 			async send() {
 				sentAt.push(clock.now() - beganAt);
 				await clock.sleep(1_000);
@@ -89,7 +89,7 @@ describe('what time and signals decide', () => {
 		return { service, sentAt, ms: () => clock.now() - beganAt };
 	}
 
-	const within = (patienceMs: number) => ({ clock, since: clock.now(), patienceMs });
+	const within = (patienceMs: number) => ({ since: clock.now(), patienceMs });
 	const abortedAfter = (ms: number) => {
 		const abort = new AbortController();
 		setTimeout(() => abort.abort(), ms);
@@ -197,22 +197,29 @@ describe('what time and signals decide', () => {
 	});
 });
 
-test('without Retry-After the pauses grow, are jittered, and end at a minute', () => {
-	const answer: Answer = { kind: 'rateLimited' };
-	expect(backoffMs(answer, 1, 0, 0.5)).toBe(500);
-	expect(backoffMs(answer, 2, 0, 0.5)).toBe(1_000);
-	expect(backoffMs(answer, 2, 0, 0)).toBe(750);
-	expect(backoffMs(answer, 2, 0, 1)).toBe(1_250);
-	expect(backoffMs(answer, 50, 0, 0.5)).toBe(60_000);
-	expect(backoffMs({ ...answer, retryAfter: 'soon' }, 1, 0, 0.5)).toBe(500);
-});
+describe('the pause before another attempt', () => {
+	const pause = (answer: Partial<Answer>, attempts: number, random = 0.5) => {
+		jest.spyOn(Math, 'random').mockReturnValue(random);
+		return backoffMs({ kind: 'rateLimited', ...answer }, attempts);
+	};
+	afterEach(() => jest.restoreAllMocks());
 
-test('Retry-After may have spaces around it, or be a date', () => {
-	const answer: Answer = { kind: 'rateLimited' };
-	expect(backoffMs({ ...answer, retryAfter: ' 7 ' }, 1, 0, 0.5)).toBe(7_000);
-	for (const retryAfter of ['1970-01-01T00:00:09Z', 'Thu, 01 Jan 1970 00:00:09 +0000']) {
-		expect(backoffMs({ ...answer, retryAfter }, 1, 0, 0.5)).toBe(9_000);
-	}
+	test('grows without Retry-After, is jittered, and ends at a minute', () => {
+		expect(pause({}, 1)).toBe(500);
+		expect(pause({}, 2)).toBe(1_000);
+		expect(pause({}, 2, 0)).toBe(750);
+		expect(pause({}, 2, 1)).toBe(1_250);
+		expect(pause({}, 50)).toBe(60_000);
+		expect(pause({ retryAfter: 'soon' }, 1)).toBe(500);
+	});
+
+	test('is as long as Retry-After asks, which may have spaces around it, or be a date', () => {
+		jest.setSystemTime(0);
+		expect(pause({ retryAfter: ' 7 ' }, 1)).toBe(7_000);
+		for (const retryAfter of ['1970-01-01T00:00:09Z', 'Thu, 01 Jan 1970 00:00:09 +0000']) {
+			expect(pause({ retryAfter }, 1)).toBe(9_000);
+		}
+	});
 });
 
 test.each([
@@ -223,11 +230,11 @@ test.each([
 	async (_, request, ms) => {
 		const service = {
 			baseUrl: '',
-			limiter: new RateLimiter(clock),
+			limiter: new RateLimiter(),
 			send: () => new Promise(() => {}),
 		} as unknown as Service;
 		const began = clock.now();
-		const patience = { clock, since: began, patienceMs: 1_000 };
+		const patience = { since: began, patienceMs: 1_000 };
 		const answer = await settle(sendWithRetry<unknown>(service, request, 'create', patience));
 		expect(answer.kind).toBe('timedOut');
 		expect(clock.now() - began).toBe(ms);

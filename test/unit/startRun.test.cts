@@ -1,5 +1,5 @@
 import { startRun } from '../../nodes/AgentInvocation/operations/run/startRun.ts';
-import { PassTime, systemClock as clock } from '../../nodes/AgentInvocation/clock.ts';
+import { PassTime, clock } from '../../nodes/AgentInvocation/clock.ts';
 import {
 	done,
 	isInDoubt,
@@ -61,7 +61,7 @@ function execution(...answers: Answer[]) {
 			retries = false,
 			baseUrl = BASE_URL,
 			cancel = false,
-			limiter = new RateLimiter(clock),
+			limiter = new RateLimiter(),
 		}: Start = {}) {
 			const service = {
 				key: 'key',
@@ -306,7 +306,7 @@ describe('an execution that ends meanwhile starts nothing, and leaves the item a
 		['a create', 1],
 		["the agent's name", 'Reporter'],
 	])('while the request for %s waits for its turn', async (_, agentId) => {
-		const limiter = new RateLimiter(clock);
+		const limiter = new RateLimiter();
 		limiter.learn({ kind: 'rateLimited', retryAfter: '9' }, 0);
 		const node = execution(created());
 		await settled(node.start({ agentId, limiter, cancel: true }));

@@ -1,6 +1,6 @@
 import type { IExecuteFunctions } from 'n8n-workflow';
 
-import { PassTime, systemClock as clock } from '../clock';
+import { PassTime, clock } from '../clock';
 import { SHORTEST_STORED_DELAY_MS } from '../waiting/schedule';
 import type { Pass } from '../waiting/wait';
 import { whoWaits } from './callers';

@@ -1,4 +1,4 @@
-import { systemClock as clock } from '../clock';
+import { clock } from '../clock';
 import type { Item, ItemThatIs } from '../item';
 import { Trial } from './concurrency';
 import { Waits } from './waits';

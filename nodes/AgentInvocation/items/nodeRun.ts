@@ -5,7 +5,7 @@ import {
 	type NodeOutput,
 } from 'n8n-workflow';
 
-import { systemClock as clock } from '../clock';
+import { clock } from '../clock';
 import { toErrorItem } from '../engine/errorItem';
 import { continues } from '../engine/host';
 import { cancelledError } from '../engine/nodeError';

@@ -1,4 +1,4 @@
-import { systemClock } from '../clock';
+import { clock } from '../clock';
 import { fail } from '../failure';
 import { textKey } from '../textKey';
 import { listAgents } from './endpoints';
@@ -153,7 +153,7 @@ function holds({ name, description }: Agent, text: string): boolean {
 	return textKey(`${name}\n${description}`).includes(textKey(text));
 }
 
-const lists = shareByKey(systemClock, () => ({
+const lists = shareByKey(() => ({
 	list: new AgentList(0),
 	beganAt: -Infinity,
 	/** What was asked last, by the place in the editor. */
@@ -177,13 +177,12 @@ export async function readKeptAgents(
 	{ place, asks }: Question,
 	limit: number,
 	isEnough?: (agents: Agent[]) => boolean,
-	patience: ReadPatience = { patienceMs: EDITOR_PATIENCE_MS },
 ): Promise<Agent[]> {
 	const kept = lists(service.key);
-	const now = (patience.clock ?? systemClock).now();
+	const now = clock.now();
 	if (kept.asked.get(place) === asks || now - kept.beganAt > KEPT_MS) {
 		Object.assign(kept, { list: new AgentList(0), beganAt: now, asked: new Map() });
 	}
 	kept.asked.set(place, asks);
-	return await kept.list.read(service, limit, patience, isEnough);
+	return await kept.list.read(service, limit, { patienceMs: EDITOR_PATIENCE_MS }, isEnough);
 }

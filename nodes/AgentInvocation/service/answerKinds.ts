@@ -1,47 +1,35 @@
-import type { Failure } from '../failure';
-import type { ParameterBinding } from './types';
-
 /** What a request is for decides which answers are worth another attempt. */
 export type Purpose = 'read' | 'create' | 'createRetryingServerErrors' | 'firstPoll' | 'poll';
 
 /** For how long a request is repeated: until its deadline, or for a few attempts. */
 export type Patience = 'untilDeadline' | 'briefly';
 
-/** What a request was about, as far as it is known. */
-export interface Subject {
-	agentId?: number;
-	runId?: string;
-	/** What was sent as the agent's parameters. */
-	bindings?: ParameterBinding[];
-	/** Whether the request was to start a run, so that one may exist whatever was answered. */
-	startsRun?: boolean;
-	/** The credential's base URL, for a word on its usual form. */
-	baseUrl: string;
+/** What a user reads about an answer. */
+export interface Explanation {
+	message: string;
+	description: string;
 }
 
-/** What is said about an answer. */
-export type Explanation = Pick<Failure, 'message' | 'description'>;
-
-export type Says = Explanation | ((subject: Subject) => Explanation);
-
-interface Row {
+interface Row extends Explanation {
 	/** Whether a run may exist after this answer to a create. */
 	mayHaveStarted: boolean;
 	/** The purposes for which the request is sent again; for all others the answer is final. */
 	retried: Partial<Record<Purpose, Patience>>;
-	says: Says;
+	/** Whether the address may be wrong, so that a word on its usual form helps. */
+	isOfAddress?: boolean;
 }
 
 const TRY_AGAIN = 'Try again in a moment.';
 
-const REFUSED: Explanation = {
+const REJECTED: Explanation = {
 	message: 'The service rejected the request',
 	description: 'Check the values in this node, and the agent itself at the service.',
 };
 
-const RATE_LIMITED: Explanation = {
-	message: "The service's rate limit was exceeded for longer than the node may wait",
-	description: 'Try again later, or run fewer workflows at a time with the same API key.',
+const FOREIGN = {
+	message: 'The answer did not come from the agent invocation service',
+	description: '',
+	isOfAddress: true,
 };
 
 /** A run that was seen once is polled until the wait's deadline, whatever is in the way. */
@@ -51,10 +39,10 @@ const SOON_GIVEN_UP_AT_FIRST = { ...POLLED, firstPoll: 'briefly' } as const;
 
 const REDIRECTED = {
 	retried: POLLED,
-	says: (subject: Subject) => ({
-		message: 'The address redirects to another one, which the node does not follow',
-		description: `The API key would be sent there too. Enter the final address in the credential's 'Base URL' (often it is only https in place of http). ${addressAdvice(subject)}`,
-	}),
+	message: 'The address redirects to another one, which the node does not follow',
+	description:
+		"The API key would be sent there too. Enter the final address in the credential's 'Base URL' (often it is only https in place of http).",
+	isOfAddress: true,
 };
 
 /**
@@ -62,17 +50,17 @@ const REDIRECTED = {
  *
  * - A create is repeated only when the first one surely started nothing. The service has no
  *   idempotency key, so a run started twice stays started twice.
- * - A run is polled until the wait's deadline: transient trouble never ends the wait for a healthy run.
+ * - A run is polled until the wait's deadline: a temporary failure never ends the wait for a healthy run.
  *   Before the service has shown that run even once, an address that cannot be reached or trusted, or
- *   that answers with somebody else's page or a redirect, is more likely wrong than in trouble.
+ *   that answers with somebody else's page or a redirect, is more likely wrong than failing for a moment.
  */
 const KINDS = {
 	/** A 2xx with the shape that was asked for, in `body`. Explained only where it should not have come. */
-	ok: { mayHaveStarted: true, retried: {}, says: foreign },
+	ok: { mayHaveStarted: true, retried: {}, ...FOREIGN },
 	/** A status below 500 that the interface lists, in the service's own error envelope; or a 401. */
-	rejected: { mayHaveStarted: false, retried: {}, says: REFUSED },
+	rejected: { mayHaveStarted: false, retried: {}, ...REJECTED },
 	/** Any other 4xx in the service's own error envelope. Nobody has promised that it starts nothing. */
-	unlisted: { mayHaveStarted: true, retried: {}, says: REFUSED },
+	unlisted: { mayHaveStarted: true, retried: {}, ...REJECTED },
 	/** 429. */
 	rateLimited: {
 		mayHaveStarted: false,
@@ -82,16 +70,15 @@ const KINDS = {
 			create: 'untilDeadline',
 			createRetryingServerErrors: 'untilDeadline',
 		},
-		says: RATE_LIMITED,
+		message: "The service's rate limit was exceeded for longer than the node may wait",
+		description: 'Try again later, or run fewer workflows at a time with the same API key.',
 	},
 	/** Not sent: for as long as its patience lasts, the service carried nothing for this API key. */
 	late: {
 		mayHaveStarted: false,
 		retried: POLLED_FROM_THE_FIRST,
-		says: {
-			message: 'The service took no more requests for longer than the node may wait',
-			description: TRY_AGAIN,
-		},
+		message: 'The service took no more requests for longer than the node may wait',
+		description: TRY_AGAIN,
 	},
 	/** 5xx, with or without an envelope. */
 	serverError: {
@@ -101,16 +88,14 @@ const KINDS = {
 			read: 'briefly',
 			createRetryingServerErrors: 'briefly',
 		},
-		says: {
-			message: 'The service, or a proxy in front of it, could not process the request',
-			description: `${TRY_AGAIN} If it keeps happening, contact the service's support.`,
-		},
+		message: 'The service, or a proxy in front of it, could not process the request',
+		description: `${TRY_AGAIN} If it keeps happening, contact the service's support.`,
 	},
 	/**
 	 * What the service itself never says: a 4xx without its error envelope, or a 2xx of another shape
 	 * than the endpoint's. It comes from something in between.
 	 */
-	foreign: { mayHaveStarted: true, retried: SOON_GIVEN_UP_AT_FIRST, says: foreign },
+	foreign: { mayHaveStarted: true, retried: SOON_GIVEN_UP_AT_FIRST, ...FOREIGN },
 	/** A 3xx. Redirects are not followed, since the API key would go along. */
 	redirect: { mayHaveStarted: false, ...REDIRECTED },
 	/** A 303: the request was carried out, and its result is elsewhere (RFC 9110, section 15.4.4). */
@@ -124,73 +109,60 @@ const KINDS = {
 			create: 'briefly',
 			createRetryingServerErrors: 'briefly',
 		},
-		says: {
-			message: 'No connection to the service could be made',
-			description:
-				"Check the host and port of the credential's 'Base URL', and that n8n can reach it from where it runs.",
-		},
+		message: 'No connection to the service could be made',
+		description:
+			"Check the host and port of the credential's 'Base URL', and that n8n can reach it from where it runs.",
 	},
 	/** The request may or may not have reached the service. */
 	connectionLost: {
 		mayHaveStarted: true,
 		retried: { ...POLLED_FROM_THE_FIRST, read: 'briefly' },
-		says: {
-			message: 'The connection to the service was lost before its answer was complete',
-			description: TRY_AGAIN,
-		},
+		message: 'The connection to the service was lost before its answer was complete',
+		description: TRY_AGAIN,
 	},
 	/** The same. */
 	timedOut: {
 		mayHaveStarted: true,
 		retried: { ...POLLED_FROM_THE_FIRST, read: 'briefly' },
-		says: { message: 'The service did not answer in time', description: TRY_AGAIN },
+		message: 'The service did not answer in time',
+		description: TRY_AGAIN,
 	},
 	/** The server's certificate was refused, so nothing was sent. */
 	notTrusted: {
 		mayHaveStarted: false,
 		retried: POLLED,
-		says: {
-			message: "The service's certificate is not trusted",
-			description:
-				"Check 'Base URL' in the credential. If your organization issues its own certificates, give n8n the one that they are signed with (NODE_EXTRA_CA_CERTS).",
-		},
+		message: "The service's certificate is not trusted",
+		description:
+			"Check 'Base URL' in the credential. If your organization issues its own certificates, give n8n the one that they are signed with (NODE_EXTRA_CA_CERTS).",
 	},
 	/** n8n could not send the request, for example since it cannot read the credential at this moment. */
 	notSent: {
 		mayHaveStarted: false,
 		retried: SOON_GIVEN_UP_AT_FIRST,
-		says: {
-			message: 'n8n could not send the request',
-			description: "Check this node's credential, and whether n8n may reach its address.",
-		},
+		message: 'n8n could not send the request',
+		description: "Check this node's credential, and whether n8n may reach its address.",
 	},
 	/** The credential is gone, or belongs to another address than the one that the node began with. */
 	credentialChanged: {
 		mayHaveStarted: false,
 		retried: {},
-		says: {
-			message: "This node's credential was removed or changed while the node was running",
-			description:
-				"The runs go on where they were started. To get their results, use 'Get a run' with a credential for that address.",
-		},
+		message: "This node's credential was removed or changed while the node was running",
+		description:
+			"The runs go on where they were started. To get their results, use 'Get a run' with a credential for that address.",
 	},
 	/** The execution was cancelled while the request was under way. */
 	cancelled: {
 		mayHaveStarted: true,
 		retried: {},
-		says: {
-			message: 'The execution was canceled during a request to the service',
-			description: 'Nothing more was sent.',
-		},
+		message: 'The execution was canceled during a request to the service',
+		description: 'Nothing more was sent.',
 	},
 	/** The request was given up before it was sent, or it only read. */
 	aborted: {
 		mayHaveStarted: false,
 		retried: {},
-		says: {
-			message: 'The node ended before this request was sent',
-			description: 'Nothing was started.',
-		},
+		message: 'The node ended before this request was sent',
+		description: 'Nothing was started.',
 	},
 } as const satisfies Record<string, Row>;
 
@@ -198,16 +170,3 @@ export type AnswerKind = keyof typeof KINDS;
 
 /** What follows from each kind of answer. */
 export const answerKinds: Record<AnswerKind, Row> = KINDS;
-
-function foreign(subject: Subject): Explanation {
-	return {
-		message: 'The answer did not come from the agent invocation service',
-		description: addressAdvice(subject),
-	};
-}
-
-function addressAdvice({ baseUrl }: Subject): string {
-	return baseUrl.endsWith('/api/v1')
-		? "Check 'Base URL' in the credential, and whether a proxy stands between n8n and the service."
-		: "The credential's 'Base URL' usually ends in /api/v1, and this one does not.";
-}

@@ -1,8 +1,20 @@
 import { sentences, type Failure } from '../failure';
 import { nameRun, shorten, withoutPeriod } from '../wording';
 import type { Answer } from './answer';
-import { answerKinds, type Explanation, type Subject } from './answerKinds';
+import { answerKinds, type Explanation } from './answerKinds';
 import type { ParameterBinding, ServiceError } from './types';
+
+/** What a request was about, as far as it is known. */
+export interface Subject {
+	agentId?: number;
+	runId?: string;
+	/** What was sent as the agent's parameters. */
+	bindings?: ParameterBinding[];
+	/** Whether the request was to start a run, so that one may exist whatever was answered. */
+	startsRun?: boolean;
+	/** The credential's base URL, for a word on its usual form. */
+	baseUrl: string;
+}
 
 const agentOf = ({ agentId }: Subject) =>
 	agentId === undefined ? 'the agent' : `agent ${agentId}`;
@@ -65,20 +77,20 @@ export const explanationsByCode: Record<string, SaysOfError> = {
 /** Says in a user's words what an answer other than `ok` means. */
 export function explainAnswer(answer: Answer, subject: Subject): Failure {
 	const { kind, status, serviceError, requestId, reason } = answer;
-	const { agentId, runId } = subject;
-	const code = serviceError?.code ?? '';
+	const { agentId, runId, startsRun = false } = subject;
 	const { message, description } = explain(answer, subject);
-	const isInDoubt = subject.startsRun && answerKinds[kind].mayHaveStarted;
+	const isInDoubt = startsRun && answerKinds[kind].mayHaveStarted;
+	const isRun = agentId !== undefined && runId !== undefined;
 	const said = serviceError?.message ?? '';
-
+	const details = {
+		code: serviceError?.code || undefined,
+		http_status: status,
+		request_id: requestId,
+		agent_id: agentId,
+		run_id: runId,
+	};
 	return {
-		message: [
-			message,
-			isInDoubt && ' (a run may have been started)',
-			agentId !== undefined && runId !== undefined && nameRun({ agentId, runId }),
-		]
-			.filter(Boolean)
-			.join(''),
+		message: `${message}${isInDoubt ? ' (a run may have been started)' : ''}${isRun ? nameRun({ agentId, runId }) : ''}`,
 		description: sentences(
 			isInDoubt &&
 				`A run of ${agentOf(subject)} may have been started all the same. Before you run this item again, check at the service whether the run is there.`,
@@ -86,28 +98,29 @@ export function explainAnswer(answer: Answer, subject: Subject): Failure {
 			said !== '' && !said.trim().startsWith(message) && `The service says: ${said}`,
 			reason && `Reason: ${reason}`,
 		),
-		details: {
-			...(code && { code }),
-			...(status !== undefined && { http_status: status }),
-			...(requestId !== undefined && { request_id: requestId }),
-			...(agentId !== undefined && { agent_id: agentId }),
-			...(runId !== undefined && { run_id: runId }),
-		},
+		details: Object.fromEntries(Object.entries(details).filter(([, value]) => value !== undefined)),
 	};
 }
 
 function explain({ kind, status, serviceError }: Answer, subject: Subject): Explanation {
-	// What was not sent because of a refusal was refused with it.
-	const { says } = answerKinds[kind === 'late' && status === 429 ? 'rateLimited' : kind];
-	const explanation = typeof says === 'function' ? says(subject) : says;
 	const { code = '', message = '' } = serviceError ?? {};
 	const byCode = Object.hasOwn(explanationsByCode, code) ? explanationsByCode[code] : undefined;
 	if (byCode && serviceError) return byCode(subject, serviceError);
 	// The only meaning that the interface gives a 401.
 	if (status === 401) return REJECTED_KEY;
-	// A bad configuration, whose code is not documented: the service knows best what is wrong.
-	const words = status === 400 ? withoutPeriod(message) : '';
-	return words === '' ? explanation : { ...explanation, message: words };
+	// What was not sent because of a refusal was refused with it.
+	const row = answerKinds[kind === 'late' && status === 429 ? 'rateLimited' : kind];
+	return {
+		// A bad configuration, whose code is not documented: the service knows best what is wrong.
+		message: (status === 400 && withoutPeriod(message)) || row.message,
+		description: sentences(row.description, row.isOfAddress && addressAdvice(subject)),
+	};
+}
+
+function addressAdvice({ baseUrl }: Subject): string {
+	return baseUrl.endsWith('/api/v1')
+		? "Check 'Base URL' in the credential, and whether a proxy stands between n8n and the service."
+		: "The credential's 'Base URL' usually ends in /api/v1, and this one does not.";
 }
 
 /** The parameter that the service means: the one that it quotes, or the only one that was given. */

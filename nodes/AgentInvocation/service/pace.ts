@@ -111,9 +111,8 @@ export class Pace {
 	 * Learns from an answer.
 	 *
 	 * @param sentAt when its request was sent
-	 * @param dateMs the present date, in ms
 	 */
-	learn(answer: Answer, sentAt: number, now: number, dateMs: number): void {
+	learn(answer: Answer, sentAt: number, now: number): void {
 		// Requests from before a pause, or sent at their deadline in it, say nothing new about the rate.
 		const isNew = sentAt >= this.pausedUntil;
 		if (answer.kind !== 'rateLimited') {
@@ -132,7 +131,7 @@ export class Pace {
 		}
 		// One from before a pause may come after others were carried.
 		const attempts = Math.max(this.refusalsInARow, 1);
-		const pause = backoffMs(answer, attempts, dateMs, Math.random());
+		const pause = backoffMs(answer, attempts);
 		this.pausedUntil = Math.max(this.pausedUntil, now + pause);
 	}
 

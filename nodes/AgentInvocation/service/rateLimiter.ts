@@ -1,4 +1,4 @@
-import type { Clock } from '../clock';
+import { clock } from '../clock';
 import type { Answer } from './answer';
 import { Pace } from './pace';
 
@@ -11,7 +11,7 @@ export interface Admission {
 	 * first after a refusal.
 	 */
 	priority: 'create' | 'poll';
-	/** Since when its patience passes, by the clock. */
+	/** From when its patience passes, by the clock. */
 	since: number;
 	/** For how long it waits while the service carries nothing at all, in ms. */
 	patienceMs: number;
@@ -19,7 +19,8 @@ export interface Admission {
 	longestPauseMs?: number;
 	/** When it is late in any case, by the clock; never when absent. */
 	deadline?: number;
-	signal?: AbortSignal;
+	/** Ends it: nothing is sent any more. */
+	signal?: AbortSignal | undefined;
 }
 
 /** `late`: its patience or its time is over, or will be before the pause ends that the service asks for. */
@@ -74,8 +75,6 @@ export class RateLimiter {
 	/** When the service last carried a request, by the clock. */
 	carriedAt = -Infinity;
 
-	constructor(private readonly clock: Clock) {}
-
 	/** Until when the service asks to be left alone, by the clock. */
 	get pausedUntil(): number {
 		return this.pace.pausedUntil;
@@ -93,7 +92,7 @@ export class RateLimiter {
 				if (verdict === 'send') this.take();
 				resolve(verdict);
 			};
-			const waiter = { ...admission, cameAt: this.clock.now(), settle };
+			const waiter = { ...admission, cameAt: clock.now(), settle };
 			signal?.addEventListener('abort', onAbort);
 			const queue = this.queues.get(owner) ?? { create: new Set(), poll: new Set(), turns: 0 };
 			queue[priority].add(waiter);
@@ -118,9 +117,9 @@ export class RateLimiter {
 			this.isFirst = true;
 		} else if (answer.status !== undefined) {
 			this.refusal = undefined;
-			this.carriedAt = this.clock.now();
+			this.carriedAt = clock.now();
 		}
-		this.pace.learn(answer, sentAt, this.clock.now(), this.clock.date());
+		this.pace.learn(answer, sentAt, clock.now());
 		if (this.pace.opensAt < this.sleepsUntil) this.waking.abort();
 		if (this.pace.pausedUntil === pausedUntil) return;
 		for (const waiter of this.waiters()) this.settleAlone(waiter);
@@ -128,7 +127,7 @@ export class RateLimiter {
 
 	private take(): void {
 		this.isFirst = false;
-		this.pace.take(this.clock.now());
+		this.pace.take(clock.now());
 	}
 
 	private remove(waiter: Waiter): void {
@@ -141,7 +140,7 @@ export class RateLimiter {
 		if (this.isServing) return;
 		this.isServing = true;
 		for (let next = this.next(); next; next = this.next()) {
-			const now = this.clock.now();
+			const now = clock.now();
 			if (this.soonest <= now) {
 				this.settleOverdue();
 				continue;
@@ -154,7 +153,7 @@ export class RateLimiter {
 			}
 			this.sleepsUntil = Math.min(this.soonest, opensAt);
 			this.waking = new AbortController();
-			await this.clock.sleep(this.sleepsUntil - now, this.waking.signal);
+			await clock.sleep(this.sleepsUntil - now, this.waking.signal);
 			this.sleepsUntil = -Infinity;
 		}
 		this.isServing = false;
@@ -163,7 +162,7 @@ export class RateLimiter {
 	private next(): Waiter | undefined {
 		for (const queue of this.queues.values()) {
 			const [[create], [poll]] = [queue.create, queue.poll];
-			const isLate = poll !== undefined && this.clock.now() >= poll.cameAt + POLLS_LATE_MS;
+			const isLate = poll !== undefined && clock.now() >= poll.cameAt + POLLS_LATE_MS;
 			const isPollsTurn = isLate && (this.isFirst || (queue.turns + 1) % POLLS_EACH === 0);
 			return isPollsTurn ? poll : (create ?? poll);
 		}
@@ -198,7 +197,7 @@ export class RateLimiter {
 	/** Settles a waiter whose turn would come too late. */
 	private settleAlone(waiter: Waiter): void {
 		const { longestPauseMs = Infinity, settle } = waiter;
-		const now = this.clock.now();
+		const now = clock.now();
 		const { pausedUntil } = this.pace;
 		const givesUpAt = this.givesUpAt(waiter);
 		if (givesUpAt <= now || givesUpAt < pausedUntil || pausedUntil - now > longestPauseMs) {

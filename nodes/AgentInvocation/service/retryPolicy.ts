@@ -10,7 +10,7 @@ export const EDITOR_PATIENCE_MS = 10_000;
 /** How many times a request is sent in all where patience is brief. */
 const BRIEF_ATTEMPTS = 5;
 
-/** The most that `Retry-After` may ask for, in ms: what is asked for by mistake must not hold anything for days. */
+/** Caps `Retry-After` at an hour, in ms: a mistake must not hold anything for days. */
 const LONGEST_RETRY_AFTER_MS = 3_600_000;
 
 /** The first and the longest pause between attempts, in ms. */
@@ -35,33 +35,25 @@ export function isRetriedBriefly({ kind }: Answer, purpose: Purpose): boolean {
  * How long to wait before the next attempt: as long as `Retry-After` asks, else a time that doubles with
  * each attempt, jittered so that many executions do not come back in step.
  *
- * @param dateMs the present date, in ms
- * @param random a number from 0 to 1
  * @returns ms
  */
-export function backoffMs(
-	answer: Answer,
-	attempts: number,
-	dateMs: number,
-	random: number,
-): number {
-	const asked = retryAfterMs(answer, dateMs);
+export function backoffMs(answer: Answer, attempts: number): number {
+	const asked = retryAfterMs(answer);
 	if (asked > 0) return asked;
 	const full = Math.min(backoffRange.first * 2 ** (attempts - 1), backoffRange.longest);
-	return full * (0.75 + random / 2);
+	return full * (0.75 + Math.random() / 2);
 }
 
 /**
  * For how long an answer asks clients to back off: `Retry-After` in seconds or as a date (RFC 9110, section
- * 10.2.3). A date is one of the service's clock, which need not agree with n8n's.
+ * 10.2.3). A date is one of the service's clock if the answer tells that, else of n8n's: they need not agree.
  *
- * @param dateMs the present date by n8n's clock, in ms, for an answer that does not tell the service's
  * @returns ms, {@link LONGEST_RETRY_AFTER_MS} at most; 0 when it asks for nothing
  */
-export function retryAfterMs({ retryAfter, date }: Answer, dateMs: number): number {
+export function retryAfterMs({ retryAfter, date }: Answer): number {
 	if (retryAfter === undefined) return 0;
 	const isSeconds = /^\d+$/.test(retryAfter.trim());
-	const sentOn = Date.parse(date ?? '') || dateMs;
+	const sentOn = Date.parse(date ?? '') || Date.now();
 	const asked = isSeconds ? Number(retryAfter) * 1_000 : Date.parse(retryAfter) - sentOn;
 	return Math.min(Math.max(asked, 0), LONGEST_RETRY_AFTER_MS) || 0;
 }

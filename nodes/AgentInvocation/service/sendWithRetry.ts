@@ -1,24 +1,13 @@
-import { orAborted, type Clock } from '../clock';
+import { orAborted, clock } from '../clock';
 import type { Answer } from './answer';
 import type { Purpose } from './answerKinds';
 import type { ServiceRequest } from './endpoints';
+import type { Admission } from './rateLimiter';
 import { backoffMs, isRetried, isRetriedBriefly } from './retryPolicy';
 import { requestTimeouts, type Service } from './service';
 
-/** For how long, and by which clock, a request may be sent. */
-export interface Patience {
-	clock: Clock;
-	/** Since when it passes, by the clock. */
-	since: number;
-	/** In ms, for which the service takes no request of the API key at all; Infinity for no limit. */
-	patienceMs: number;
-	/** The longest pause that the rate limiter may make of it, in ms; any when absent. */
-	longestPauseMs?: number;
-	/** When it ends in any case, by the clock, also for a request that is under way; never when absent. */
-	deadline?: number;
-	/** Ends the patience: nothing more is sent, and the answer to a request that reads is not waited for. */
-	signal?: AbortSignal;
-}
+/** For how long a request may be sent. */
+export type Patience = Omit<Admission, 'owner' | 'priority'>;
 
 /**
  * Sends a request once, when its turn has come.
@@ -31,22 +20,22 @@ export interface Patience {
 export async function sendOnce<T>(
 	service: Service,
 	request: ServiceRequest<T>,
-	{ clock, signal, ...patience }: Patience,
+	patience: Patience,
 ): Promise<Answer<T>> {
 	const { limiter } = service;
 	const { startsRun = false } = request;
+	const { signal, deadline = Infinity } = patience;
 	const verdict = await limiter.admit({
 		owner: service.owner,
 		priority: startsRun ? 'create' : 'poll',
 		...patience,
-		...(signal && { signal }),
 	});
 	if (verdict === 'aborted') return { kind: 'aborted' };
 	if (verdict === 'late') return { ...limiter.refusal, kind: 'late' };
 
 	const sentAt = clock.now();
 	const usualMs = request.timeoutMs ?? requestTimeouts[request.method];
-	const leftMs = Math.ceil((patience.deadline ?? Infinity) - sentAt);
+	const leftMs = Math.ceil(deadline - sentAt);
 	const timeoutMs = Math.min(usualMs, leftMs);
 	// Others learn from its answer, too, when nobody waits for it any more.
 	const sending = service.send({ ...request, timeoutMs }).then((answer) => {
@@ -55,14 +44,13 @@ export async function sendOnce<T>(
 		return { ...answer, sentAt };
 	});
 	const answered = orAborted(sending, startsRun ? undefined : signal);
-	return (await within(Math.min(2 * usualMs, leftMs), answered, clock)) ?? { kind: 'aborted' };
+	return (await within(Math.min(2 * usualMs, leftMs), answered)) ?? { kind: 'aborted' };
 }
 
 /** n8n's own time-out begins anew with each byte that comes, so an answer that drips would never end. */
 async function within<T>(
 	ms: number,
 	answered: Promise<Answer<T> | undefined>,
-	clock: Clock,
 ): Promise<Answer<T> | undefined> {
 	const hasCome = new AbortController();
 	const isLate = clock
@@ -86,7 +74,7 @@ export async function sendWithRetry<T>(
 	purpose: Purpose,
 	patience: Patience,
 ): Promise<Answer<T>> {
-	const { clock, since, patienceMs, signal } = patience;
+	const { since, patienceMs, signal } = patience;
 	let last: Answer<T> | undefined;
 	let briefly = 0;
 	for (;;) {
@@ -98,7 +86,7 @@ export async function sendWithRetry<T>(
 		if (!isRetried(answer, purpose, briefly)) return answer;
 		// A rate limit holds up every request, so the limiter waits it out.
 		if (answer.kind === 'rateLimited') continue;
-		const pause = backoffMs(answer, briefly, clock.date(), Math.random());
+		const pause = backoffMs(answer, briefly);
 		if (clock.now() + pause > since + patienceMs) return answer;
 		await clock.sleep(pause, signal);
 	}

@@ -6,7 +6,7 @@ import type {
 	ILoadOptionsFunctions,
 } from 'n8n-workflow';
 
-import { systemClock as clock } from '../clock';
+import { clock } from '../clock';
 import { asError, fail } from '../failure';
 import { readResponse, readThrown, type Answer, type RawResponse } from './answer';
 import { checkCredential, type ServiceCredential } from './credential';
@@ -27,7 +27,7 @@ export const requestTimeouts = { GET: 30_000, POST: 120_000, shortPoll: 10_000 }
 /** For how long a credential that was read is used, in ms: an item's requests follow one another. */
 const CREDENTIAL_USED_MS = 1_000;
 
-const limiters = shareByKey(clock, () => new RateLimiter(clock));
+const limiters = shareByKey(() => new RateLimiter());
 
 /** The service behind one credential. */
 export interface Service {

@@ -1,20 +1,20 @@
-import { afterwards, type Clock } from '../clock';
+import { afterwards, clock } from '../clock';
 
-/** For how long what nobody uses is kept, in ms. */
+/** How long what nobody uses is kept, in ms. */
 const KEPT_MS = 3_600_000;
 
-/** How many there are at the most. */
+/** The most that are kept. */
 const MOST = 1_000;
 
 /**
  * Makes something once for each key and gives it to all executions of this process that ask with the same
- * key. What nobody has asked for in that time is dropped, whether anybody asks for another or not.
+ * key. What nobody has asked for in that time is dropped.
  *
  * @param make makes it when there is none
  * @param keptMs for how long it is kept unused, in ms; Infinity where only their number is bounded
  * @returns gives the one of a key, which must not hold anything secret
  */
-export function shareByKey<T>(clock: Clock, make: () => T, keptMs = KEPT_MS): (key: string) => T {
+export function shareByKey<T>(make: () => T, keptMs = KEPT_MS): (key: string) => T {
 	// The one that was asked for last stands last.
 	const kept = new Map<string, { one: T; usedAt: number }>();
 	const drop = () => {

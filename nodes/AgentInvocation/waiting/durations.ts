@@ -1,4 +1,3 @@
-import { systemClock } from '../clock';
 import { shareByKey } from '../service/shared';
 import type { Run } from '../service/types';
 import { TIMEOUT_RANGE_S } from './options';
@@ -44,7 +43,7 @@ function likelyEnds(durations: number[]): number[] {
 }
 
 // A workflow may be run once a day.
-const byAgent = shareByKey(systemClock, () => new Durations(), Infinity);
+const byAgent = shareByKey(() => new Durations(), Infinity);
 
 /** The durations of an agent's runs at a service. */
 export function durationsOf(baseUrl: string, agentId: number): Durations {

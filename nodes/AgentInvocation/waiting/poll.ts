@@ -1,4 +1,4 @@
-import { systemClock as clock } from '../clock';
+import { clock } from '../clock';
 import { failed, NOT_BEGUN, type Item, type Wait, type Waiting } from '../item';
 import type { Answer } from '../service/answer';
 import { getRun } from '../service/endpoints';
@@ -62,7 +62,6 @@ export async function pollRun(item: Waiting, polling: Polling): Promise<Item> {
 	};
 	const sinceDate = time.date();
 	const answer = await sendOnce(service, request, {
-		clock,
 		since: Math.max(clock.now(), time.momentOf(limitOf(wait, polling))),
 		patienceMs: GRACE_MS,
 		longestPauseMs: LONGEST_PAUSE_MS,
@@ -89,14 +88,14 @@ function afterSeeing(item: Waiting, answer: Answer, seen: Run, pass: Pass): Item
 		...item,
 		wait: { ...wait, isEarlier: false, status: seen.status, failuresInARow: 0 },
 	};
-	return dueAfter(next, scheduledDelay(next, pass), retryAfterMs(answer, clock.date()), pass);
+	return dueAfter(next, scheduledDelay(next, pass), retryAfterMs(answer), pass);
 }
 
 function afterFailing(item: Waiting, answer: Answer, polling: Polling, sinceDate: number): Item {
 	const { run, wait } = item;
 	const limitOn = limitOf(wait, polling);
 	const isAtLimit = sinceDate >= limitOn;
-	const askedMs = isLimited(answer) ? 0 : retryAfterMs(answer, clock.date());
+	const askedMs = isLimited(answer) ? 0 : retryAfterMs(answer);
 	const isToCome = isNotThereYet(answer, wait, polling);
 	if (isToCome && !isAtLimit)
 		return dueAfter(item, scheduledDelay(item, polling), askedMs, polling);
@@ -151,7 +150,7 @@ function delayAfterFailing(item: Waiting, answer: Answer, polling: Polling): num
 	const { limiter } = polling.service;
 	const { wait } = item;
 	if (isLimited(answer)) return Math.max(limiter.pausedUntil - clock.now(), leastDelayMs(wait));
-	const backoff = backoffMs(answer, wait.failuresInARow, clock.date(), Math.random());
+	const backoff = backoffMs(answer, wait.failuresInARow);
 	if (wait.graceFrom !== undefined) return backoff;
 	return delayAfterTemporaryFailure(wait.failuresInARow, scheduledDelay(item, polling), backoff);
 }

@@ -1,4 +1,4 @@
-import { PassTime, systemClock as clock } from '../../../nodes/AgentInvocation/clock.ts';
+import { PassTime } from '../../../nodes/AgentInvocation/clock.ts';
 import { fixedAt } from '../../../nodes/AgentInvocation/items/concurrency.ts';
 import type { Item, Wait, WaitOptions } from '../../../nodes/AgentInvocation/item.ts';
 import { Loop } from '../../../nodes/AgentInvocation/items/loop.ts';
@@ -29,7 +29,7 @@ export function simulateRun(
 	const createdAt = performance.now();
 	const askedAt: number[] = [];
 	const service = {
-		limiter: new RateLimiter(clock),
+		limiter: new RateLimiter(),
 		baseUrl: 'https://agents.example.com/api/v1',
 		send() {
 			const age = performance.now() - createdAt;

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 
 import type { IDataObject } from 'n8n-workflow';
 
-import { systemClock as clock } from '../../clock';
+import { clock } from '../../clock';
 import { done, failed, type Item, type ItemThatIs, type KnownRun } from '../../item';
 import type { ItemWork } from '../../items/operation';
 import { answerKinds } from '../../service/answerKinds';
@@ -58,13 +58,13 @@ export async function startRun(
 	work.note(inDoubt);
 	const purpose = retryOnServerError ? 'createRetryingServerErrors' : 'create';
 	const request = createRun(agentId, bindings);
-	const patience = { clock, since: clock.now(), patienceMs, signal };
+	const patience = { since: clock.now(), patienceMs, signal };
 	const answer = await sendWithRetry(service, request, purpose, patience);
 	if (answer.kind === 'aborted') return item;
 	if (answer.kind === 'ok' && answer.body) {
 		const runId = String(answer.body.run_id);
 		const lastSeen = { status: 'pending', ...answer.body, run_id: runId };
-		const askedMs = retryAfterMs(answer, clock.date());
+		const askedMs = retryAfterMs(answer);
 		return startedRun(fingerprints, { baseUrl, agentId, runId }, work, plan, { lastSeen, askedMs });
 	}
 	// With the option to repeat a create after a 5xx, the user takes such an answer for 'nothing started'.

@@ -186,8 +186,8 @@ export const found: PlantedDefect[] = [
 	plant(
 		"a date in Retry-After is taken for one of n8n's clock",
 		'service/retryPolicy.ts',
-		"Date.parse(date ?? '') || dateMs",
-		'dateMs || Date.parse(date ?? String(dateMs))',
+		"Date.parse(date ?? '') || Date.now()",
+		'Date.now() || Date.parse(date ?? String(Date.now()))',
 	),
 	plantAll(
 		'what cannot have begun while n8n had it stored is in doubt',

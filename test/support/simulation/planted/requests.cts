@@ -17,8 +17,8 @@ export const ofRequests: PlantedDefect[] = [
 	plant(
 		'a create is sent again after a 5xx',
 		'service/answerKinds.ts',
-		"createRetryingServerErrors: 'briefly',\n		},\n		says: {\n			message: 'The service, or a proxy",
-		"createRetryingServerErrors: 'briefly', create: 'briefly',\n		},\n		says: {\n			message: 'The service, or a proxy",
+		"createRetryingServerErrors: 'briefly',\n		},\n		message: 'The service, or a proxy",
+		"createRetryingServerErrors: 'briefly', create: 'briefly',\n		},\n		message: 'The service, or a proxy",
 	),
 	plant(
 		'after a lost connection a retry starts another run',
@@ -119,7 +119,7 @@ export const ofRequests: PlantedDefect[] = [
 	plant(
 		"Retry-After of an answer that says 'running' is dropped",
 		'waiting/poll.ts',
-		'scheduledDelay(next, pass), retryAfterMs(answer, clock.date()), pass)',
+		'scheduledDelay(next, pass), retryAfterMs(answer), pass)',
 		'scheduledDelay(next, pass), 0, pass)',
 	),
 	plant(
