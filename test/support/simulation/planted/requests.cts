@@ -69,12 +69,6 @@ export const ofRequests: PlantedDefect[] = [
 		"		if (item.is !== 'waiting') this.items.note(index, item);\n",
 	),
 	plant(
-		'what is in doubt is not remembered',
-		'operations/run/startRun.ts',
-		'	work.note(inDoubt);\n',
-		'',
-	),
-	plant(
 		'after a create that may have started a run a retry starts another',
 		'operations/run/startRun.ts',
 		"failed(mayHaveStarted ? inDoubt : { is: 'notBegun' }, failure)",

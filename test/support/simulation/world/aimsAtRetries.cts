@@ -111,7 +111,10 @@ export const attempts: fc.Arbitrary<Part> = fc.record({
 		faults: fc
 			.record({
 				fault: faultOf(
-					fc.constantFrom<FaultKind[]>('redirect', 'certificate', 'refused', 'dns', 'blocked'),
+					fc.constantFrom<FaultKind[]>(
+						...(['redirect', 'certificate', 'refused', 'dns', 'blocked'] as const),
+						...(['rejected', 'rejected'] as const),
+					),
 					fc.constant('poll'),
 				),
 				fromMs: ms(200_000),

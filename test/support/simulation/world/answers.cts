@@ -60,6 +60,17 @@ const ANSWERS: Record<FaultKind, Makes> = {
 				completed_at: '2026-01-01T00:00:00Z',
 			}),
 		),
+	rejected: ({ number }) =>
+		answer(
+			400,
+			JSON.stringify({
+				error: {
+					code: 'agent_misconfigured',
+					message: 'The agent has no model.',
+					request_id: `q${number}`,
+				},
+			}),
+		),
 	otherShape: () => answer(200, JSON.stringify({ ok: true, items: [] })),
 	stray429: () => answer(429, ''),
 	drips: () => thrown('ERR_NEVER', undefined, 'never'),

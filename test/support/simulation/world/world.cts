@@ -34,7 +34,9 @@ export type FaultKind =
 	/** It never ends, and something comes each moment, so that n8n's own time-out does not end it either. */
 	| 'drips'
 	/** n8n itself refuses to send it, as its protection against requests to internal addresses does. */
-	| 'blocked';
+	| 'blocked'
+	/** The service's own no, for example since the agent has been changed. */
+	| 'rejected';
 
 export type RequestKind = 'create' | 'poll' | 'list' | 'dryRun';
 

@@ -88,13 +88,19 @@ function isGivenUp(facts: Facts, { runId = '', sentAt, execution }: SeenRequest)
 }
 
 /** For how long the service asked to be left alone between two polls, and n8n was away. */
-function heldUpMs({ history, runById }: Facts, before: SeenRequest, poll: SeenRequest): number {
+function heldUpMs(facts: Facts, before: SeenRequest, poll: SeenRequest): number {
+	const { history, runById } = facts;
+	const spec = facts.spec(poll.execution);
 	const between = history.requests.filter(
 		({ key, answeredAt, sentAt }) =>
 			organizationOf(key) === organizationOf(poll.key) &&
 			answeredAt >= before.sentAt &&
 			sentAt <= poll.sentAt,
 	);
+	// In that time nothing can be sent, and the delay after it may be the longest.
+	const { fromMs, forMs } = spec.credentialAway ?? { fromMs: 0, forMs: 0 };
+	const isUnreadable = fromMs < poll.sentAt && fromMs + forMs > before.sentAt;
+	const unreadable = isUnreadable ? forMs + LONGEST_DELAY_MS : 0;
 	const asked = between.reduce((sum, request) => sum + askedMs(request), 0);
 	const refused = between.filter(({ status }) => status === 429).length * 60_000;
 	const away = history.kills
@@ -102,5 +108,5 @@ function heldUpMs({ history, runById }: Facts, before: SeenRequest, poll: SeenRe
 		.reduce((sum, { at, backAt }) => sum + backAt - at, 0);
 	// The answer that created the run may ask for a pause, too.
 	const create = runById.get(poll.runId ?? '')?.request;
-	return asked + refused + away + (create ? askedMs(create) : 0);
+	return unreadable + asked + refused + away + (create ? askedMs(create) : 0);
 }

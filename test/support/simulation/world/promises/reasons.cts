@@ -111,6 +111,7 @@ const CLAIMS: Claim[] = [
 					['empty4xx', 'foreign4xx', 'otherRun', 'otherShape'].includes(fault ?? ''),
 			),
 	],
+	[/^The agent has no model/, met('rejected')],
 	[/^The service rejected the request/, met('foreign4xx', 'empty4xx')],
 	[/redirects to another/, met('redirect')],
 	[/^No connection to the service/, met('refused', 'dns')],
@@ -194,9 +195,11 @@ export function temporaryFailuresPass(facts: Facts): string[] {
 		if (creates.at(-1) !== run.request) return [];
 		const limitAt = run.createdAt + limitMs;
 		if (spec.workflowTimeoutS > 0 || failure.at >= limitAt) return [];
-		// A retry reads the credential before it goes on with the wait.
+		// A retry reads the credential, and in a changed node the agents' list, before it goes on with the wait.
 		const isRetried = spec.maxTries > 0 || attempt.retryOf !== undefined;
-		if (isRetried && /credential cannot/.test(message)) return [];
+		const polls = facts.requestsByRun.get(run.id) ?? [];
+		const isPolled = polls.some((poll) => poll.execution === attempt);
+		if (isRetried && (!isPolled || /credential cannot/.test(message))) return [];
 		// It begins the item anew where the run has failed.
 		if (isRetried && run.spec.end !== 'succeeded' && run.endsAt <= failure.at) return [];
 		return [

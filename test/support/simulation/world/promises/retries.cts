@@ -17,7 +17,7 @@ export function triesAgain(facts: Facts): string[] {
 		const isLeftAlone = facts.history.requests.some((request) => {
 			const { answeredAt, status } = request;
 			const pauseMs = Math.max(askedMs(request), status === 429 ? LONGEST_BACKOFF_MS : 0);
-			return answeredAt < failure.at && answeredAt + pauseMs >= failure.at;
+			return answeredAt <= failure.at && answeredAt + pauseMs >= failure.at;
 		});
 		// Nor is there time to ask where n8n is about to end the execution.
 		if (isLeftAlone || facts.spec(attempt).workflowTimeoutS > 0) return [];
