@@ -57,9 +57,11 @@ export interface Violation {
 	what: string;
 }
 
+/** All that are broken; of a history that does not end, which is long, that alone. */
 export function violationsOf(history: History): Violation[] {
 	const facts = new Facts(history);
-	return Object.entries(invariants).flatMap(([promise, look]) =>
+	const looks = history.ended === 'stuck' ? { 'The node ends': ends } : invariants;
+	return Object.entries(looks).flatMap(([promise, look]) =>
 		look(facts).map((what) => ({ promise, what })),
 	);
 }
