@@ -8,20 +8,13 @@ import {
 	type NodeOutput,
 } from 'n8n-workflow';
 
+import { subtitle, waitingTooltip } from './editor/nodeTexts';
 import { searchAgents } from './editor/searchAgents';
 import { describeParameters } from './editor/describeParameters';
 import { getAgentParameters } from './editor/getAgentParameters';
 import { readAction, suspend } from './engine/suspend';
-import { agentDescription, agentOperations } from './operations/agent';
-import type { Operation } from './items/operation';
 import { processItems } from './items/processItems';
-import { runDescription, runOperations } from './operations/run';
-import { waitingTooltip } from './editor/waitingTooltip';
-
-const resources: Record<string, Record<string, Operation>> = {
-	agent: agentOperations,
-	run: runOperations,
-};
+import { operationFields, operations } from './operations';
 
 export class AgentInvocation implements INodeType {
 	description: INodeTypeDescription = {
@@ -33,10 +26,7 @@ export class AgentInvocation implements INodeType {
 		},
 		group: ['transform'],
 		version: 1,
-		// 'Regional report', since n8n names the node by its operation. `$parameter.agentId` gives the ID alone,
-		// `toJSON` all that is stored, and so the name of the list's entry.
-		subtitle:
-			'={{ $parameter["resource"] === "agent" ? ($parameter["returnAll"] ? "all agents" : "up to " + $parameter["limit"] + " agents") : [$parameter["dryRun"] ? "dry run" : "", (({ mode, value, cachedResultName }) => mode === "list" ? (cachedResultName ?? "").split(" — ")[0] : !value || String(value).startsWith("=") ? "" : mode === "id" ? "agent " + value : value)($parameter.toJSON?.().agentId ?? {})].filter(Boolean).join(": ") || $parameter["operation"] + " run" }}',
+		subtitle,
 		description: "Run your organization's published agents and use their output",
 		defaults: { name: 'Agent Invocation' },
 		inputs: [NodeConnectionTypes.Main],
@@ -61,21 +51,7 @@ export class AgentInvocation implements INodeType {
 				location: 'outputPane',
 			},
 		],
-		properties: [
-			{
-				displayName: 'Resource',
-				name: 'resource',
-				type: 'options',
-				noDataExpression: true,
-				options: [
-					{ name: 'Agent', value: 'agent' },
-					{ name: 'Run', value: 'run' },
-				],
-				default: 'run',
-			},
-			...agentDescription,
-			...runDescription,
-		],
+		properties: operationFields,
 	};
 
 	methods = {
@@ -89,8 +65,7 @@ export class AgentInvocation implements INodeType {
 
 		const resource = this.getNodeParameter('resource', 0);
 		const operation = this.getNodeParameter('operation', 0);
-		const operations = new Map(Object.entries(resources[resource] ?? {}));
-		const known = operations.get(operation);
+		const known = operations.get(`${resource} ${operation}`);
 		if (known) return await processItems(this, response, known);
 		throw new NodeOperationError(this.getNode(), `The operation '${operation}' is not known`, {
 			description: "Choose one in 'Operation'.",

@@ -1,7 +1,7 @@
 import type { IDataObject, IExecuteFunctions, IRunExecutionData } from 'n8n-workflow';
 
-import { heldBy } from './host';
 import { isJsonObject } from '../service/types';
+import { heldBy, storedExecution } from './host';
 
 /** The modes of executions for whose result nobody waits. */
 const UNAWAITED_MODES = ['trigger', 'retry', 'error'];
@@ -26,7 +26,7 @@ type ToldOfCaller = NonNullable<
 export async function whoWaits(context: IExecuteFunctions): Promise<string | undefined> {
 	const mode = context.getMode();
 	if (UNAWAITED_MODES.includes(mode)) return undefined;
-	if (mode === 'integrated') return await whichCallerWaits(context);
+	if (mode === 'integrated') return await whichCallerWaits(context, context.getExecutionId());
 	if (!ANSWERED_MODES.includes(mode)) return waiting.starter;
 	return isAnsweredWithOutput(context) ? waiting.webhook : undefined;
 }
@@ -59,38 +59,29 @@ function responseModeOf(node: { type: string; parameters?: IDataObject }): unkno
 }
 
 /**
- * Which of the workflows that have called one another, up to this one, waits for a result that a pause would
+ * Which of the workflows that have called one another, up to this one, waits for a result that parking would
  * spoil. All that n8n tells of them is what it has stored; what that does not tell is taken for the worst.
+ *
+ * @param id of the execution that may have been called
+ * @param told of it to the one that it has called, if n8n tells that
  */
-async function whichCallerWaits(context: IExecuteFunctions): Promise<string | undefined> {
-	const ownId = context.getExecutionId();
-	let id: string | undefined = ownId;
-	let told: ToldOfCaller | undefined;
-	for (;;) {
-		const stored = await storedExecution(context, id);
-		// It has waited before, and so have all that wait for it.
-		if (stored?.waitTill) return undefined;
-		const caller = stored?.parentExecution;
-		// Nobody waits for what is called and left.
-		if (caller?.shouldResume === false) return undefined;
-		if (!caller) {
-			return id === ownId || mayBeAnswered(told, stored) ? waiting.caller : undefined;
-		}
-		if (itemsGivenTo(stored) < 2) return waiting.forEach;
-		id = caller.executionId;
-		told = caller.executionContext;
-	}
-}
-
-async function storedExecution(
+async function whichCallerWaits(
 	context: IExecuteFunctions,
-	executionId: string | undefined,
-): Promise<IRunExecutionData | undefined> {
-	try {
-		return executionId ? await context.getExecutionDataById(executionId) : undefined;
-	} catch {
-		return undefined;
+	id: string | undefined,
+	told?: ToldOfCaller,
+): Promise<string | undefined> {
+	const stored = await storedExecution(context, id);
+	// It has waited before, and so have all that wait for it.
+	if (stored?.waitTill) return undefined;
+	const caller = stored?.parentExecution;
+	// Nobody waits for what is called and left.
+	if (caller?.shouldResume === false) return undefined;
+	if (!caller) {
+		const isFirst = id !== context.getExecutionId();
+		return isFirst && !mayBeAnswered(told, stored) ? undefined : waiting.caller;
 	}
+	if (itemsGivenTo(stored) < 2) return waiting.forEach;
+	return await whichCallerWaits(context, caller.executionId, caller.executionContext);
 }
 
 /** How many items a workflow was called with: what its first node gave, or is to be given where it has not run. */

@@ -1,7 +1,8 @@
 import type { IExecuteFunctions } from 'n8n-workflow';
 
-import type { Suspension } from './suspend';
 import { isJsonObject } from '../service/types';
+import { storedExecution } from './host';
+import type { Suspension } from './suspend';
 
 /** How much sooner than planned n8n may resume an execution, in ms: the clocks of main and workers may differ. */
 const EARLY_MS = 10_000;
@@ -21,12 +22,8 @@ export async function mayHaveGoneOn(
 	// A checkpoint is over at once.
 	const resumesFrom = until - EARLY_MS;
 	if (Date.now() < resumesFrom) return false;
-	try {
-		const stored = await context.getExecutionDataById(crashedIn);
-		const error: unknown = stored?.resultData.error;
-		const stoppedOn = isJsonObject(error) ? error.timestamp : undefined;
-		return !(typeof stoppedOn === 'number' && stoppedOn < resumesFrom);
-	} catch {
-		return true;
-	}
+	const stored = await storedExecution(context, crashedIn);
+	const error: unknown = stored?.resultData.error;
+	const stoppedOn = isJsonObject(error) ? error.timestamp : undefined;
+	return !(typeof stoppedOn === 'number' && stoppedOn < resumesFrom);
 }

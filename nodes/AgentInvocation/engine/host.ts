@@ -55,6 +55,18 @@ export function heldBy(context: IExecuteFunctions): IRunExecutionData | undefine
 	return (context as { runExecutionData?: IRunExecutionData }).runExecutionData;
 }
 
+/** What n8n has stored of an execution; undefined where it does not tell. */
+export async function storedExecution(
+	context: IExecuteFunctions,
+	executionId: string | undefined,
+): Promise<IRunExecutionData | undefined> {
+	try {
+		return executionId ? await context.getExecutionDataById(executionId) : undefined;
+	} catch {
+		return undefined;
+	}
+}
+
 /** Whether an item that fails is output: n8n would output the node's input in place of an error that is thrown. */
 export function continues(context: IExecuteFunctions): boolean {
 	// A model gets no more than the message of an error that is thrown, and from some hosts nothing.

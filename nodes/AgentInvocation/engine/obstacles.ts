@@ -2,12 +2,12 @@ import type { IExecuteFunctions } from 'n8n-workflow';
 
 import { hostVersion, isTool, runsInAgent, workflowSettings } from './host';
 
-/** The major versions of n8n in which the pause was tried. */
+/** The major versions of n8n in which parking was tried. */
 const TRIED_VERSIONS = [1, 2];
 
 /**
- * Why the engine cannot be asked for anything, neither a checkpoint nor a pause, as the end of a sentence.
- * Sources: docs/n8n.md, The pause.
+ * Why the engine cannot be asked for anything, neither to make a checkpoint nor to park, as the end of a sentence.
+ * Sources: docs/n8n.md, Obstacles.
  *
  * @param passesResponses whether the host does to `execute`, as those do that can be asked
  */

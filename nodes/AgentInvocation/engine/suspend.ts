@@ -10,10 +10,10 @@ import { heldBy } from './host';
 import { isJsonObject } from '../service/types';
 
 /**
- * Parking is n8n's own pause in the one execution of the workflow. The node asks the engine to run it once
- * more, as an action, and then to go on with it. The action puts the execution to wait; on resume n8n
- * passes over it and runs the node, which goes on from its memory. Without a date the action only makes
- * n8n store the execution where it saves progress: a checkpoint. (docs/n8n.md, The pause)
+ * The node suspends itself: it asks n8n's engine to run it once more, as an action, and then to go on with it.
+ * The action parks the execution, which is n8n's own way to wait. On resume n8n passes over the action and runs
+ * the node, which goes on from its memory. Without a date the action only makes n8n store the execution where it
+ * saves progress: a checkpoint. (docs/n8n.md, Parking)
  */
 
 /** The key of the action's input. No item has it. */
