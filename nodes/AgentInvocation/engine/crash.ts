@@ -23,7 +23,7 @@ export async function mayHaveGoneOn(
 	const resumesFrom = until - EARLY_MS;
 	if (Date.now() < resumesFrom) return false;
 	const stored = await storedExecution(context, crashedIn);
-	const error: unknown = stored?.resultData.error;
+	const error: unknown = stored?.resultData?.error;
 	const stoppedOn = isJsonObject(error) ? error.timestamp : undefined;
 	return !(typeof stoppedOn === 'number' && stoppedOn < resumesFrom);
 }

@@ -125,8 +125,8 @@ export const found: PlantedDefect[] = [
 	plant(
 		"a caller's webhook is not seen",
 		'engine/callers.ts',
-		'id === ownId || mayBeAnswered(told, stored) ? waiting.caller',
-		'id === ownId && mayBeAnswered(told, stored) ? waiting.caller',
+		'isFirst && !mayBeAnswered(told, stored) ?',
+		'isFirst ?',
 	),
 	plant(
 		'a call for each item is not seen',
@@ -137,8 +137,8 @@ export const found: PlantedDefect[] = [
 	plant(
 		'only the nearest caller is looked at',
 		'engine/callers.ts',
-		'		if (itemsGivenTo(stored) < 2)',
-		'		if (id !== ownId) return undefined;\n		if (itemsGivenTo(stored) < 2)',
+		'	if (itemsGivenTo(stored) < 2)',
+		'	if (id !== context.getExecutionId()) return undefined;\n	if (itemsGivenTo(stored) < 2)',
 	),
 	plant(
 		'the trigger that did not run decides',
