@@ -1,16 +1,11 @@
 import type { IExecuteFunctions } from 'n8n-workflow';
 
 import { readChoice } from '../../readValue';
-import { asError, asText, fail, sentences } from '../../failure';
+import { asText, fail } from '../../failure';
 import { isJsonObject, toText, type ParameterBinding } from '../../service/types';
 import { toParameterName } from '../../storedText';
 import { shorten } from '../../wording';
-
-/** A parameter as the user gave it. */
-interface Given {
-	name: string;
-	value: unknown;
-}
+import { readJson, type Given } from './parametersJson';
 
 /**
  * Reads an item's parameter values in whichever way the user gives them, as bindings for the service:
@@ -49,12 +44,15 @@ function readFields(context: IExecuteFunctions, itemIndex: number): Given[] {
 		});
 	}
 	const columns: unknown = fields.schema;
-	const schema = (Array.isArray(columns) ? columns : [])
+	const parameters = (Array.isArray(columns) ? columns : [])
 		.filter(isJsonObject)
 		.filter(({ removed }) => removed !== true)
-		.map(({ id, required }) => ({ id: toText(id), required: required === true }));
+		.map(({ id, required }) => ({
+			name: toParameterName(toText(id)),
+			isRequired: required === true,
+		}));
 	const isMapped = fields.mappingMode === 'autoMapInputData';
-	if (isMapped && schema.length === 0 && isAgentExpression(context)) {
+	if (isMapped && parameters.length === 0 && isAgentExpression(context)) {
 		return fail({
 			message: "The agent's parameters are not known, so nothing can be mapped to them",
 			description:
@@ -62,27 +60,23 @@ function readFields(context: IExecuteFunctions, itemIndex: number): Given[] {
 		});
 	}
 	const json = new Map(Object.entries(context.getInputData()[itemIndex]?.json ?? {}));
-	const values = new Map(
+	const entered = Object.entries(isJsonObject(fields.value) ? fields.value : {});
+	const values = new Map<string, unknown>(
 		isMapped
-			? schema.map(({ id }) => [toParameterName(id), json.get(toParameterName(id))])
-			: Object.entries(isJsonObject(fields.value) ? fields.value : {}).map(([id, value]) => [
-					toParameterName(id),
-					value,
-				]),
+			? parameters.map(({ name }) => [name, json.get(name)])
+			: entered.map(([id, value]) => [toParameterName(id), value]),
 	);
-	const missing = schema.find(
-		({ id, required }) => required && isEmpty(values.get(toParameterName(id))),
+	const missing = parameters.find(
+		({ name, isRequired }) => isRequired && isEmpty(values.get(name)),
 	);
-	if (missing) {
-		const name = toParameterName(missing.id);
-		return fail({
-			message: `Parameter '${shorten(name)}' is required and has no value`,
-			description: isMapped
-				? `The input item has no field '${shorten(name)}'. Add it before this node, or choose 'Map Each Column Manually'.`
-				: 'Fill it in. An expression must give a value for every item.',
-		});
-	}
-	return [...values].map(([name, value]) => ({ name, value }));
+	if (!missing) return [...values].map(([name, value]) => ({ name, value }));
+	const name = shorten(missing.name);
+	return fail({
+		message: `Parameter '${name}' is required and has no value`,
+		description: isMapped
+			? `The input item has no field '${name}'. Add it before this node, or choose 'Map Each Column Manually'.`
+			: 'Fill it in. An expression must give a value for every item.',
+	});
 }
 
 function isAgentExpression(context: IExecuteFunctions): boolean {
@@ -110,125 +104,26 @@ function readPairs(pairs: unknown): Given[] {
 	return given.filter(({ name }) => name !== '');
 }
 
-function refuseJson(message: string, reason?: string): never {
-	const forms =
-		'Enter an object, such as { "region": "north" }, or an array, such as [{ "name": "region", "value": "north" }]. For no parameters, enter {}.';
-	return fail({ message, description: sentences(forms, reason) });
-}
-
-function readJson(source: unknown): Given[] {
-	const json = typeof source === 'string' ? parseJson(source) : source;
-	if (isPlainObject(json)) {
-		const repeated = typeof source === 'string' ? repeatedName(namesIn(source)) : undefined;
-		const isFlat = Object.values(json).every(isScalar);
-		if (repeated !== undefined && isFlat) return refuseRepeated(repeated);
-		return Object.entries(json).map(([name, value]) => ({ name, value }));
-	}
-	if (!Array.isArray(json)) {
-		return refuseJson("'Parameters (JSON)' is neither an object nor an array");
-	}
-	const pairs = json.filter(isPair);
-	if (pairs.length === json.length) {
-		return pairs.map(({ name, value }) => ({ name: toText(name), value }));
-	}
-	const entry = shorten(show(json.find((one) => !isPair(one))));
-	return refuseJson(`'Parameters (JSON)' has an entry without a name and a value: ${entry}`);
-}
-
-/** A date or a map has no fields of its own, though it is an object. */
-function isPlainObject(value: unknown): value is Record<string, unknown> {
-	return isJsonObject(value) && (Object.keys(value).length > 0 || isEmptyRecord(value));
-}
-
-function isEmptyRecord(value: object): boolean {
-	const prototype: unknown = Object.getPrototypeOf(value);
-	return prototype === null || Object.getPrototypeOf(prototype) === null;
-}
-
-function isPair(entry: unknown): entry is { name: unknown; value: unknown } {
-	return isJsonObject(entry) && toText(entry.name) !== '' && 'value' in entry;
-}
-
-/** An expression may give what has no JSON, such as `undefined`, a big number or a circle. */
-function show(entry: unknown): string {
-	try {
-		return String(JSON.stringify(entry));
-	} catch {
-		return asText(entry);
-	}
-}
-
-function parseJson(source: string): unknown {
-	if (source.trim() === '') return refuseJson("'Parameters (JSON)' is empty");
-	try {
-		JSON.parse(source);
-		return JSON.parse(withNumbersAsText(source));
-	} catch (thrown) {
-		const reason = `The JSON reader says: ${asError(thrown).message}`;
-		return refuseJson("'Parameters (JSON)' is not valid JSON", reason);
-	}
-}
-
-/** All values are sent as text: a number as it is written, with all of its digits. */
-function withNumbersAsText(source: string): string {
-	let isText = false;
-	return source.replace(/\\.|"|-?\d[\d.eE+-]*/gs, (found) => {
-		if (found === '"') isText = !isText;
-		return isText || !/^[-\d]/.test(found) ? found : `"${found}"`;
-	});
-}
-
-/**
- * The names in a JSON object that holds no other; `JSON.parse` keeps the last of a repeated name. It goes from
- * quote to quote: a pattern of a whole text takes more of the stack the longer the text is.
- */
-function namesIn(source: string): string[] {
-	const names: string[] = [];
-	const colon = /\s*:/y;
-	let begin: number | undefined;
-	for (const { 0: found, index } of source.matchAll(/\\.|"/g)) {
-		if (found !== '"') continue;
-		if (begin === undefined) {
-			begin = index;
-			continue;
-		}
-		colon.lastIndex = index + 1;
-		if (colon.test(source)) names.push(String(JSON.parse(source.slice(begin, index + 1))));
-		begin = undefined;
-	}
-	return names;
-}
-
 function bind(given: Given[]): ParameterBinding[] {
 	const nested = given.find(({ value }) => !isEmpty(value) && !isScalar(value));
 	if (nested) {
 		return fail({
-			message: `The value of parameter '${shorten(nested.name)}' is ${kindOf(nested.value)}`,
+			message: `The value of parameter '${shorten(nested.name)}' is ${typeof nested.value === 'number' ? 'no number' : asText(nested.value)}`,
 			description:
 				'The service takes text. Give a single value, or turn it into text first, for example with {{ JSON.stringify($json.field) }}.',
 		});
 	}
-	const repeated = repeatedName(given.map(({ name }) => name));
-	if (repeated !== undefined) return refuseRepeated(repeated);
+	const seen = new Set<string>();
+	const repeated = given.find(({ name }) => seen.size === seen.add(name).size);
+	if (repeated) {
+		return fail({
+			message: `Parameter '${shorten(repeated.name)}' is given more than once`,
+			description: 'Keep one value for each parameter.',
+		});
+	}
 	return given
 		.filter(({ value }) => !isEmpty(value))
 		.map(({ name, value }) => ({ name, value: String(value) }));
-}
-
-function repeatedName(names: string[]): string | undefined {
-	const seen = new Set<string>();
-	return names.find((name) => seen.size === seen.add(name).size);
-}
-
-function refuseRepeated(name: string): never {
-	return fail({
-		message: `Parameter '${shorten(name)}' is given more than once`,
-		description: 'Keep one value for each parameter.',
-	});
-}
-
-function kindOf(value: unknown): string {
-	return typeof value === 'number' ? 'no number' : asText(value);
 }
 
 function isEmpty(value: unknown): boolean {

@@ -1,0 +1,96 @@
+import { asError, asText, fail, sentences } from '../../failure';
+import { isJsonObject, toText } from '../../service/types';
+import { shorten } from '../../wording';
+
+/** A parameter as the user gave it. */
+export interface Given {
+	name: string;
+	value: unknown;
+}
+
+/**
+ * Reads parameters that are given as JSON, as text or as an expression gives it: an object of names and values, or
+ * an array of objects with name and value.
+ *
+ * @throws FailureError if it is neither
+ */
+export function readJson(source: unknown): Given[] {
+	const json = typeof source === 'string' ? parseJson(source) : source;
+	if (isPlainObject(json)) {
+		const nameOf = (name: string) => (typeof source === 'string' ? withoutPlace(name) : name);
+		return Object.entries(json).map(([name, value]) => ({ name: nameOf(name), value }));
+	}
+	if (!Array.isArray(json)) {
+		return refuseJson("'Parameters (JSON)' is neither an object nor an array");
+	}
+	const pairs = json.filter(isPair);
+	if (pairs.length === json.length) {
+		return pairs.map(({ name, value }) => ({ name: toText(name), value }));
+	}
+	const entry = shorten(show(json.find((one) => !isPair(one))));
+	return refuseJson(`'Parameters (JSON)' has an entry without a name and a value: ${entry}`);
+}
+
+/** A date or a map has no fields of its own, though it is an object. */
+function isPlainObject(value: unknown): value is Record<string, unknown> {
+	return (
+		isJsonObject(value) &&
+		(Object.keys(value).length > 0 || !(value instanceof Date || Symbol.iterator in value))
+	);
+}
+
+function isPair(entry: unknown): entry is { name: unknown; value: unknown } {
+	return isJsonObject(entry) && toText(entry.name) !== '' && 'value' in entry;
+}
+
+/** An expression may give what has no JSON, such as `undefined`, a big number or a circle. */
+function show(entry: unknown): string {
+	try {
+		return String(JSON.stringify(entry));
+	} catch {
+		return asText(entry);
+	}
+}
+
+/** An object's names have their {@link withoutPlace | places} before them. */
+function parseJson(source: string): unknown {
+	if (source.trim() === '') return refuseJson("'Parameters (JSON)' is empty");
+	try {
+		JSON.parse(source);
+		return JSON.parse(prepare(source));
+	} catch (thrown) {
+		const reason = `The JSON reader says: ${asError(thrown).message}`;
+		return refuseJson("'Parameters (JSON)' is not valid JSON", reason);
+	}
+}
+
+/**
+ * The same JSON with each number as a text, since all values are sent as text: it keeps all of its digits. In an
+ * object each name has its place before it, so that `JSON.parse` keeps them all, repeated ones too, in their order.
+ *
+ * It goes from sign to sign: a pattern of a whole text takes more of the stack the longer the text is.
+ */
+function prepare(source: string): string {
+	const isObject = source.trimStart().startsWith('{');
+	let [isText, isName, place] = [false, false, 0];
+	return source.replace(/\\.|["{,:]|-?\d[\d.eE+-]*/gs, (found) => {
+		if (found === '"') {
+			isText = !isText;
+			return isText && isName && isObject ? `"${place++} ` : found;
+		}
+		if (isText) return found;
+		if (!'{,:'.includes(found)) return `"${found}"`;
+		isName = found !== ':';
+		return found;
+	});
+}
+
+function withoutPlace(name: string): string {
+	return name.slice(name.indexOf(' ') + 1);
+}
+
+function refuseJson(message: string, reason?: string): never {
+	const forms =
+		'Enter an object, such as { "region": "north" }, or an array, such as [{ "name": "region", "value": "north" }]. For no parameters, enter {}.';
+	return fail({ message, description: sentences(forms, reason) });
+}
