@@ -91,7 +91,7 @@ async function pictures(): Promise<string[]> {
 			lines: wall,
 		},
 		lateness: {
-			title: "From a run's end until it is seen, on the average",
+			title: "From a run's end until it is seen, on average",
 			x: 'Seconds that a run takes, give or take 10%',
 			y: '% of the run',
 			yIsLog: true,

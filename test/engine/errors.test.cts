@@ -268,7 +268,7 @@ describe('every error after a create names the run', () => {
 	});
 });
 
-describe('trouble in passing while polling does not fail a healthy run', () => {
+describe('a temporary failure while polling does not fail a healthy run', () => {
 	const faults: Array<[string, Fault]> = [
 		[
 			'500',

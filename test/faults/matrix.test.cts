@@ -148,7 +148,7 @@ test("errors are n8n's own, with what to do", () => {
 	expect(breaches(isUseful)).toEqual([]);
 });
 
-test('trouble in passing while a run is waited for does not end the wait', () => {
+test('a temporary failure while a run is waited for does not end the wait', () => {
 	// What asks for a year leaves the node no time to poll again.
 	const isTransient = ({ name, line }: FaultCase) =>
 		line ?? /^(Reset|Headers|Body|\d+ to another|429(?!.*a year)|50\d|200)/.test(name);

@@ -114,7 +114,7 @@ export function makeExecutions(count: number, seed: number, credentialIds: strin
 	}));
 }
 
-/** Trouble in passing, after which every run can still be output; a create alone may fail for good. */
+/** Temporary failures, after which every run can still be output; a create alone may fail for good. */
 export function makeFaults(count: number, seed: number): Fault[] {
 	const what = fc.constantFrom<Omit<Fault, 'method' | 'times'>>(
 		{ kind: 'reset' },

@@ -105,7 +105,7 @@ describe('a wait that is stored', () => {
 		}
 	});
 
-	test('a running run that asks to be left alone is', async () => {
+	test('a run whose answer asks clients to back off is not polled meanwhile', async () => {
 		const { service } = await execute({
 			...lasting(100 * SECOND),
 			trouble: ({ number }) =>
@@ -312,7 +312,7 @@ describe('what goes on while the execution is stored', () => {
 	}
 	const runId = '11111111-2222-4333-8444-000000000000';
 
-	test('a credential that cannot be read is trouble in passing, until the time limit', async () => {
+	test('a credential that cannot be read is a temporary failure, until the time limit', async () => {
 		const away = () => Promise.reject(new Error('The secret store does not answer'));
 		for (const [backAfterMs, says] of [
 			[600 * SECOND, undefined],

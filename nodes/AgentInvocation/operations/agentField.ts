@@ -21,7 +21,7 @@ export const agentField: INodeProperties = {
 			name: 'name',
 			type: 'string',
 			placeholder: 'e.g. Regional report',
-			hint: 'Looked up when the node runs. Upper and lower case are the same.',
+			hint: 'Looked up when the node runs. Not case-sensitive.',
 		},
 		{
 			displayName: 'By ID',

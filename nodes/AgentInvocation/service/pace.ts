@@ -61,7 +61,7 @@ export class Pace {
 	/** When the first request after the latest pause was sent. */
 	private resumedAt = -Infinity;
 
-	/** Until when the service asks to be left alone. */
+	/** Until when the service asks clients to back off. */
 	pausedUntil = -Infinity;
 
 	private refusalsInARow = 0;
@@ -143,7 +143,7 @@ export class Pace {
 		const ranMs = refusedAt - this.resumedAt;
 		// What came in a burst counts as all that a second holds.
 		const spanMs = Math.max(Math.min(ranMs, this.measuredMs), MEASURED.ms);
-		// Those that are under way, or whose answers were lost, have been carried as far as anybody knows.
+		// Unanswered requests count as accepted.
 		const carriedAt = this.sentAt.filter((at) => at >= refusedAt - spanMs && at < refusedAt);
 		// A pause that was too short says nothing about the rate.
 		if (!carriedAt.some((at) => at >= this.resumedAt)) return;

@@ -75,7 +75,7 @@ export class RateLimiter {
 	/** When the service last carried a request, by the clock. */
 	carriedAt = -Infinity;
 
-	/** Until when the service asks to be left alone, by the clock. */
+	/** Until when the service asks clients to back off, by the clock. */
 	get pausedUntil(): number {
 		return this.pace.pausedUntil;
 	}

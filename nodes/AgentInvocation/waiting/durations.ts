@@ -25,10 +25,8 @@ export class Durations {
 }
 
 /**
- * Each known duration stands for all from half way to the next shorter one to half way to the next longer
- * one. What stands next to the shortest and the longest is made up: it is the further away, the fewer
- * are known and the more they differ. All by ratio, since runs of minutes differ by more than those of
- * seconds.
+ * Interpolates quantiles between the known durations, on a log scale: runs of minutes differ by more than those of
+ * seconds. One duration is added at either end, the further away, the fewer are known and the more they differ.
  */
 function likelyEnds(durations: number[]): number[] {
 	const known = durations.map((ms) => Math.log(Math.max(ms, 1))).sort((a, b) => a - b);

@@ -9,7 +9,7 @@ const LONGEST_DELAY_MS = 600_000;
  * shorter in memory, since n8n looks for executions to resume once a minute.
  */
 export const SHORTEST_STORED_DELAY_MS = 65_000;
-/** How late a run may be seen to save one poll, on the average and as a share of its duration. */
+/** How late a run may be seen to save one poll, on average and as a share of its duration. */
 const WORTH_OF_A_POLL = 0.009;
 
 /** What decides when a run is polled next. All in ms. */
@@ -31,7 +31,7 @@ export interface Schedule {
  * late (or {@link SHORTEST_DELAY_MS}, for short runs), and an hour takes some forty requests.
  *
  * Where it is known when runs end, the next poll is as soon as it is worth it: when the runs that
- * may have ended by then would be seen {@link WORTH_OF_A_POLL} late, on the average of all that may still go
+ * may have ended by then would be seen {@link WORTH_OF_A_POLL} late, on average of all that may still go
  * on. So polls are few where hardly any run ends and dense where most do. The bounds stay: 20 % late from the
  * earliest likely end on, and before it {@link SHORTEST_STORED_DELAY_MS} or 20 %, whichever is more. A run
  * that outlasts all that is known is polled as if nothing were.
@@ -58,7 +58,7 @@ function fifthOf(waitedMs: number): number {
 	return Math.max(waitedMs / 5, SHORTEST_DELAY_MS);
 }
 
-/** When the runs that end at these times would be seen too late, on the average. */
+/** When the runs that end at these times would be seen too late, on average. */
 function worthwhilePoll(endsMs: readonly number[]): number {
 	let pollMs = Infinity;
 	// Of the ends so far: the sum of (poll - end) / end is what all ends together may be late.

@@ -20,8 +20,8 @@ function whenSpecified(...how: string[]) {
 /**
  * Keeps what was entered one way while another is chosen, and says so. The editor drops the value of a
  * parameter that is shown no more, unless a notice of the same name is; and n8n one that no property
- * holds, whatever its conditions on its own value. Those begin with a slash: n8n 1 takes them for a circle
- * without one.
+ * holds, whatever its conditions on its own value. The leading `/` keeps n8n 1 from reporting a
+ * cyclic dependency.
  */
 function kept(
 	name: string,
