@@ -28,9 +28,12 @@ function isStored({ answeredAt, execution }: SeenRequest): boolean {
 	return execution.saves.some(({ at, why }) => at > answeredAt && why !== 'begin');
 }
 
-/** Whether n8n was to have stored a run: progress is saved, and the run was polled after all first items had begun. */
+/**
+ * Whether n8n was to have stored a run: progress is saved, and the run was polled after all first items had begun.
+ * Not one that a retry has started in place of another: that comes after the checkpoint (docs/waiting.md).
+ */
 function wasToBeStored(
-	{ history, requestsByRun }: Facts,
+	{ history, requestsByRun, runsByTag }: Facts,
 	run: SeenRun,
 	{ execution }: SeenRequest,
 ): boolean {
@@ -38,6 +41,7 @@ function wasToBeStored(
 	const isOneByOne = spec.items.length === 1 || Number(spec.options.maxConcurrency) === 1;
 	const mayStore = spec.host === 'n8n' && !history.world.version.startsWith('3.');
 	if (!spec.savesProgress || !isOneByOne || !mayStore) return false;
+	if (runsByTag.get(run.tag)?.[0] !== run) return false;
 	return (requestsByRun.get(run.id) ?? []).some((poll) => poll.execution === execution);
 }
 
