@@ -37,8 +37,8 @@ const perMinute = Number(values['per-minute']);
 const keys = Array.from({ length: Number(values.keys) }, (_, index) => `key${index + 1}`);
 
 /** How often an execution is begun and a fault is laid, in ms. */
-const EXECUTION_EVERY_MS = perMinute > 0 ? 6_000 : 2_000;
-const FAULT_EVERY_MS = EXECUTION_EVERY_MS;
+const EXECUTION_EVERY_MS = perMinute > 0 ? 3_000 : 2_000;
+const FAULT_EVERY_MS = perMinute > 0 ? 6_000 : 2_000;
 const SAMPLE_EVERY_MS = 5_000;
 /** What the service carries for a key; 20 a second is some two and a half times what is needed, faults and all. */
 const RATE_LIMIT =
