@@ -1,6 +1,6 @@
 import { clock } from '../nodes/AgentInvocation/clock.ts';
 import { SimulatedService } from '../test/support/simulation/simulatedService.cts';
-import { fixedWindow } from '../test/support/simulation/limiters.cts';
+import { fixedWindow } from '../test/support/simulation/world/limiters.cts';
 import { LATENCY_MS, LOOP_WAIT_MS } from './policies.cts';
 import { simulateCell } from './simulation.cts';
 import { onVirtualTime } from './virtualTime.cts';

@@ -2,7 +2,7 @@ import { parseArgs } from 'node:util';
 
 import { SimulatedHost } from '../test/support/simulation/simulatedHost.cts';
 import { SimulatedService } from '../test/support/simulation/simulatedService.cts';
-import { limiters, type Limiter } from '../test/support/simulation/limiters.cts';
+import { limiters, type Limiter } from '../test/support/simulation/world/limiters.cts';
 import { onVirtualTime } from './virtualTime.cts';
 
 /** How long each run takes, in ms. */

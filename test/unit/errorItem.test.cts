@@ -1,4 +1,4 @@
-import { contextOf, type Told } from '../support/simulation/fakeContext.cts';
+import { contextOf, type Told } from '../support/simulation/world/context.cts';
 
 const failure = { message: 'No', description: 'Do', details: { code: 'odd' } };
 

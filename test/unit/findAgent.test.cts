@@ -9,7 +9,7 @@ import {
 import type { ItemWork } from '../../nodes/AgentInvocation/items/operation.ts';
 import { toAgent } from '../../nodes/AgentInvocation/service/types.ts';
 import type { Service } from '../../nodes/AgentInvocation/service/service.ts';
-import { contextOf } from '../support/simulation/fakeContext.cts';
+import { contextOf } from '../support/simulation/world/context.cts';
 import { outcomeOf, settled } from '../support/outcome.cts';
 
 const failing = (message: string) => ({

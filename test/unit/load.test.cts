@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import type { IDataObject } from 'n8n-workflow';
 
-import { slidingWindow } from '../support/simulation/limiters.cts';
+import { slidingWindow } from '../support/simulation/world/limiters.cts';
 import { durationsOf } from '../../nodes/AgentInvocation/waiting/durations.ts';
 import { SimulatedHost } from '../support/simulation/simulatedHost.cts';
 import {

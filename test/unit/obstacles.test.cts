@@ -1,6 +1,6 @@
 import { whoWaits } from '../../nodes/AgentInvocation/engine/callers.ts';
 import { engineObstacle } from '../../nodes/AgentInvocation/engine/obstacles.ts';
-import { contextOf, type Told } from '../support/simulation/fakeContext.cts';
+import { contextOf, type Told } from '../support/simulation/world/context.cts';
 
 test('a host that can be asked for a pause has no obstacle', async () => {
 	expect(await engineObstacle(contextOf({}), true)).toBeUndefined();

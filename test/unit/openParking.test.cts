@@ -1,6 +1,6 @@
 import { PassTime, clock } from '../../nodes/AgentInvocation/clock.ts';
 import { hostStart, openParking } from '../../nodes/AgentInvocation/engine/parking.ts';
-import { contextOf, type Told } from '../support/simulation/fakeContext.cts';
+import { contextOf, type Told } from '../support/simulation/world/context.cts';
 
 const SECOND = 1_000;
 const BEGAN_ON = 1_000_000;

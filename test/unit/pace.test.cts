@@ -3,7 +3,7 @@ import {
 	slidingWindow,
 	tokenBucket,
 	type Limiter,
-} from '../support/simulation/limiters.cts';
+} from '../support/simulation/world/limiters.cts';
 import { Pace } from '../../nodes/AgentInvocation/service/pace.ts';
 
 const SECOND = 1_000;

@@ -1,5 +1,5 @@
 import { readBindings } from '../../nodes/AgentInvocation/operations/run/parameters.ts';
-import { contextOf, type Told } from '../support/simulation/fakeContext.cts';
+import { contextOf, type Told } from '../support/simulation/world/context.cts';
 import { outcomeOf } from '../support/outcome.cts';
 
 // What an item's parameters become: bindings of text, or what is wrong and what to do.

@@ -7,7 +7,7 @@ import {
 	suspend,
 	sourceOf,
 } from '../../nodes/AgentInvocation/engine/suspend.ts';
-import { contextOf, type Told } from '../support/simulation/fakeContext.cts';
+import { contextOf, type Told } from '../support/simulation/world/context.cts';
 
 const UNTIL = Date.UTC(2026, 0, 1);
 const source = [{ previousNode: 'If', previousNodeOutput: 1 }];
@@ -21,7 +21,9 @@ function entryOf(json: unknown, node: Partial<INode> = { rewireOutputLogTo: 'mai
 		data: { main: [items], other: [] },
 		metadata: {},
 	} as unknown as IExecuteData;
-	return { entry, items, resumesOn: [] } satisfies Told;
+	const resumesOn: Date[] = [];
+	const putToWait = (until: Date) => void resumesOn.push(until);
+	return { entry, items, putToWait, resumesOn } satisfies Told & { resumesOn: Date[] };
 }
 
 const inputOf = (action: Parameters<typeof requestSuspension>[1]) =>

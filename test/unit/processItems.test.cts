@@ -1,4 +1,4 @@
-import type { IDataObject, IExecuteFunctions, NodeExecutionHint } from 'n8n-workflow';
+import type { IDataObject, NodeExecutionHint } from 'n8n-workflow';
 
 import {
 	done as doneItem,
@@ -10,7 +10,7 @@ import type { ItemWork, Operation } from '../../nodes/AgentInvocation/items/oper
 import { processItems } from '../../nodes/AgentInvocation/items/processItems.ts';
 import { FailureError } from '../../nodes/AgentInvocation/failure.ts';
 import { fixedAt } from '../../nodes/AgentInvocation/items/concurrency.ts';
-import { contextOf, type Told } from '../support/simulation/fakeContext.cts';
+import { contextOf, type Told } from '../support/simulation/world/context.cts';
 import { settle } from '../support/virtualTime.cts';
 import { waitingItem } from './waitingItem.cts';
 
@@ -18,14 +18,11 @@ beforeEach(() => jest.useFakeTimers());
 afterEach(() => jest.useRealTimers());
 
 interface Node extends Told {
+	kept?: IDataObject;
 	continues?: boolean;
-	/** Absent on older hosts. */
-	cancel?: AbortSignal;
 	/** The host's word on what is asked of it. */
 	response?: { actionResponses: []; metadata: object };
 	operation?: Partial<Operation>;
-	/** In place of the credential. */
-	credential?: object | Error;
 }
 
 const credential = { baseUrl: 'https://agents.example.com/api/v1', apiKey: 'key' };
@@ -60,17 +57,17 @@ function noteRun({ note, itemIndex }: ItemWork): void {
 /** Runs a node of so many items of which each does this; gives its outputs, or what it threw. */
 async function run(count: number, act: Act, told: Node = {}) {
 	const hints: NodeExecutionHint[] = [];
-	const { kept = {} } = told;
+	const { kept = {}, continues = false } = told;
 	const items = Array.from({ length: count }, (_, item) => ({ json: { item } }));
-	const context = Object.assign(contextOf({ ...told, kept, items }), {
-		continueOnFail: () => told.continues === true,
-		getCredentials: () =>
-			told.credential instanceof Error
-				? Promise.reject(told.credential)
-				: Promise.resolve(told.credential ?? credential),
-		addExecutionHints: (hint: NodeExecutionHint) => hints.push(hint),
-		...(told.cancel && { getExecutionCancelSignal: () => told.cancel }),
-	}) as unknown as IExecuteFunctions;
+	const node = { ...(continues && { onError: 'continueRegularOutput' as const }), ...told.node };
+	const context = contextOf({
+		credential: () => Promise.resolve(credential),
+		...told,
+		kept,
+		items,
+		node,
+		hint: (hint) => hints.push(hint),
+	});
 	const operation: Operation = {
 		concurrency: () => fixedAt(10),
 		runs: 'starts',
@@ -182,7 +179,7 @@ describe('what is thrown', () => {
 	test('by the credential is too', async () => {
 		const error = "This node's credential cannot be used";
 		const { outputs } = await run(2, throwing(new Error('begun')), {
-			credential: new Error('Credential not found'),
+			credential: () => Promise.reject(new Error('Credential not found')),
 			continues: true,
 		});
 		expect(outputs).toMatchObject([[{ json: { error } }, { json: { error } }]]);
@@ -483,14 +480,21 @@ describe('after a suspension', () => {
 	const other = { ...credential, baseUrl: 'https://elsewhere.example.com/api/v1' };
 
 	test('at another service than the runs are at, their items fail', async () => {
-		const { thrown, begun } = await resume({ 1: waitingFor(1) }, { credential: other });
+		const { thrown, begun } = await resume(
+			{ 1: waitingFor(1) },
+			{ credential: () => Promise.resolve(other) },
+		);
 		expect(thrown?.message).toMatch(/^This node.s credential was removed or changed/);
 		expect(begun).not.toContain(1);
 	});
 
 	test('a retry begins anew, at whatever service', async () => {
 		const node = { retryOnFail: true, maxTries: 2 };
-		const { begun, thrown } = await resume({}, { credential: other, node }, { hasFailed: true });
+		const { begun, thrown } = await resume(
+			{},
+			{ credential: () => Promise.resolve(other), node },
+			{ hasFailed: true },
+		);
 		expect(thrown).toBeUndefined();
 		expect(begun).toEqual([0, 1]);
 	});

@@ -7,7 +7,7 @@ import {
 	readNumber,
 	readOptions,
 } from '../../nodes/AgentInvocation/readValue.ts';
-import { contextOf } from '../support/simulation/fakeContext.cts';
+import { contextOf } from '../support/simulation/world/context.cts';
 import { SimulatedHost } from '../support/simulation/simulatedHost.cts';
 import { SimulatedService } from '../support/simulation/simulatedService.cts';
 import { outcomeOf } from '../support/outcome.cts';

@@ -9,7 +9,7 @@ import {
 } from '../../nodes/AgentInvocation/item.ts';
 import { Memory } from '../../nodes/AgentInvocation/items/memory.ts';
 import { outcomeOf } from '../support/outcome.cts';
-import { contextOf, type Told } from '../support/simulation/fakeContext.cts';
+import { contextOf, type Told } from '../support/simulation/world/context.cts';
 import { RUN, waitingItem } from './waitingItem.cts';
 
 beforeEach(() => jest.useFakeTimers({ now: 100 }));

@@ -1,4 +1,4 @@
-import { slidingWindow } from '../support/simulation/limiters.cts';
+import { slidingWindow } from '../support/simulation/world/limiters.cts';
 import { isWithinTarget, simulateCell, type Cell } from '../../bench/simulation.cts';
 import { onVirtualTime } from '../../bench/virtualTime.cts';
 import { RateLimiter } from '../../nodes/AgentInvocation/service/rateLimiter.ts';

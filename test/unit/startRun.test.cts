@@ -13,7 +13,7 @@ import { refused } from '../../nodes/AgentInvocation/items/refused.ts';
 import type { GivenAgent } from '../../nodes/AgentInvocation/operations/findAgent.ts';
 import type { Answer } from '../../nodes/AgentInvocation/service/answer.ts';
 import { RateLimiter } from '../../nodes/AgentInvocation/service/rateLimiter.ts';
-import { contextOf, type Told } from '../support/simulation/fakeContext.cts';
+import { contextOf, type Told } from '../support/simulation/world/context.cts';
 import { settle } from '../support/virtualTime.cts';
 import { waitingItem } from './waitingItem.cts';
 import { settled } from '../support/outcome.cts';

@@ -1,6 +1,6 @@
 import type { WaitOptions } from '../../nodes/AgentInvocation/item.ts';
 import { readWaitOptions } from '../../nodes/AgentInvocation/waiting/options.ts';
-import { contextOf } from '../support/simulation/fakeContext.cts';
+import { contextOf } from '../support/simulation/world/context.cts';
 import { outcomeOf } from '../support/outcome.cts';
 
 const read = (options?: object) =>

@@ -1,17 +1,17 @@
 import type {
 	EngineRequest,
-	IAdditionalCredentialOptions,
+	ICredentialDataDecryptedObject,
 	IDataObject,
 	IExecuteFunctions,
-	IHttpRequestOptions,
 	INode,
 	INodeExecutionData,
-	NodeExecutionHint,
+	WorkflowExecuteMode,
 } from 'n8n-workflow';
 
 import { AgentInvocation } from '../../../nodes/AgentInvocation/AgentInvocation.node.ts';
 import { settle } from '../virtualTime.cts';
 import type { SimulatedService } from './simulatedService.cts';
+import { contextOf } from './world/context.cts';
 
 let hosts = 0;
 
@@ -68,7 +68,7 @@ export class SimulatedHost {
 	/** The values that an item gives to the agent's parameters. */
 	parametersOf: (index: number) => IDataObject = (index) => ({ item: index });
 
-	mode = 'trigger';
+	mode: WorkflowExecuteMode = 'trigger';
 
 	/** How often Retry On Fail has run the node. */
 	attempts = 0;
@@ -153,52 +153,37 @@ export class SimulatedHost {
 		const type = toolOf === undefined ? 'agentInvocation' : 'agentInvocationTool';
 		const ourNode = { name: 'Run', type, parameters: fields, ...node } as INode;
 		const items = Array.from({ length: count }, (_, item) => ({ json: { item } }));
-		const functions = {
-			getNode: () => ourNode,
-			getMode: () => this.mode,
-			getContext: () => {
-				if (keepsNothing) throw new Error('`executionData` is not initialized');
-				return this.context;
+		const { parametersOf } = this;
+		return contextOf({
+			node: ourNode,
+			mode: this.mode,
+			kept: keepsNothing ? null : this.context,
+			executionId: keepsNothing ? undefined : this.executionId,
+			items,
+			settings: { saveExecutionProgress: false, ...settings },
+			establishedAt: undefined,
+			cancel: this.cancelling.signal,
+			stored: {
+				resultData: this.stoppedOn === undefined ? {} : { error: { timestamp: this.stoppedOn } },
 			},
-			getExecutionId: () => (keepsNothing ? undefined : this.executionId),
-			getInputData: () => items,
-			getWorkflowDataProxy: () => ({ $runIndex: 0, $getPairedItem: () => null }),
-			getWorkflowSettings: () => ({
-				executionOrder: 'v1',
-				saveExecutionProgress: false,
-				...settings,
-			}),
-			getExecutionContext: () => undefined,
-			getExecutionCancelSignal: () => this.cancelling.signal,
-			getParentNodes: () => [],
-			getChildNodes: () => [],
-			getExecutionDataById: () =>
-				Promise.resolve({
-					resultData: this.stoppedOn === undefined ? {} : { error: { timestamp: this.stoppedOn } },
-				}),
-			getExecuteData: () => ({
+			entry: {
 				node: toolOf === undefined ? ourNode : { ...ourNode, name: toolOf },
 				source: keepsNothing ? null : { main: [{ previousNode: 'Source' }] },
-				data: { main: [items] },
-			}),
-			continueOnFail: () => ourNode.onError?.startsWith('continue') ?? false,
-			addExecutionHints: (hint: NodeExecutionHint) => this.hints.push(hint.message),
-			getCredentials: (_type: string, index = 0) => this.credential(index),
-			getNodeParameter: (name: string, index: number, fallback: unknown) =>
-				fields[name] ??
-				(name === 'parametersJson' ? JSON.stringify(this.parametersOf(index)) : fallback),
-			helpers: {
-				httpRequestWithAuthentication: async (
-					_type: string,
-					request: IHttpRequestOptions,
-					options?: IAdditionalCredentialOptions,
-				) => {
-					// As n8n does, which reads the credential of the first item.
-					const { apiKey } = options?.credentialsDecrypted?.data ?? (await this.credential(0));
-					return await service.request(request, apiKey as string);
-				},
 			},
-		};
-		return functions as unknown as IExecuteFunctions;
+			findsInput: true,
+			hint: ({ message }) => this.hints.push(message),
+			credential: async (item) => (await this.credential(item)) as ICredentialDataDecryptedObject,
+			parameters: (item) =>
+				'parametersJson' in fields
+					? fields
+					: {
+							...fields,
+							// Not before the node asks for it.
+							get parametersJson() {
+								return JSON.stringify(parametersOf(item));
+							},
+						},
+			request: async (request, { apiKey }) => await service.request(request, apiKey as string),
+		});
 	}
 }

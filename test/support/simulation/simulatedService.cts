@@ -1,6 +1,6 @@
 import type { IHttpRequestOptions } from 'n8n-workflow';
 
-import { fixedWindow, type Limiter } from './limiters.cts';
+import { fixedWindow, type Limiter } from './world/limiters.cts';
 
 /** What a run of the simulated service is to do; an agent's parameter `item` chooses it. */
 export interface SimulatedRun {

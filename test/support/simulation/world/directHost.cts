@@ -2,7 +2,7 @@ import type { IExecuteData } from 'n8n-workflow';
 
 import { atFirst, nodeOf, workflowOf } from './engine.cts';
 import { tagOf, type Attempt } from './history.cts';
-import { contextOf } from './nodeContext.cts';
+import { contextFor } from './nodeContext.cts';
 import type { Process } from './process.cts';
 import { modeOf } from './starters.cts';
 import type { ExecutionSpec } from './world.cts';
@@ -33,7 +33,7 @@ export async function callDirectly(
 			source: { main: [{ previousNode: 'Trigger' }] },
 		} as IExecuteData;
 		const given = { process, attempt, spec, turn, mode: modeOf(spec), node, entry, items, data };
-		const context = contextOf({ ...given, runIndex: 0, cancel: undefined, runIds: runIds(turn) });
+		const context = contextFor({ ...given, runIndex: 0, cancel: undefined, runIds: runIds(turn) });
 		try {
 			const output = await process.code.execute.call(context);
 			if ('actions' in output) history.faults.push('an engine was asked that is not there');

@@ -15,7 +15,7 @@ import {
 } from 'n8n-workflow';
 
 import { tagOf, type Attempt } from './history.cts';
-import { contextOf } from './nodeContext.cts';
+import { contextFor } from './nodeContext.cts';
 import type { Process } from './process.cts';
 import type { ExecutionSpec } from './world.cts';
 
@@ -178,7 +178,7 @@ async function executeNode(
 	const turn = typeof tag === 'string' ? Number(tag.split(/\D/).filter(Boolean)[1]) : runIndex;
 	const { clock } = process.host;
 	attempt.calls.push({ at: clock.now, turn });
-	const context = contextOf({
+	const context = contextFor({
 		process,
 		attempt,
 		spec,

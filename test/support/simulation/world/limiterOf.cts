@@ -1,4 +1,4 @@
-import { fixedWindow, slidingWindow, tokenBucket, type Limiter } from '../limiters.cts';
+import { fixedWindow, slidingWindow, tokenBucket, type Limiter } from './limiters.cts';
 import type { LimiterSpec } from './world.cts';
 
 /** How a world's service limits the requests of one key. */

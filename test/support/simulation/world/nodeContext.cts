@@ -1,16 +1,14 @@
 import type {
-	IAdditionalCredentialOptions,
 	IDataObject,
 	IExecuteData,
 	IExecuteFunctions,
-	IHttpRequestOptions,
 	INode,
 	INodeExecutionData,
 	IRunExecutionData,
-	NodeExecutionHint,
 	WorkflowExecuteMode,
 } from 'n8n-workflow';
 
+import { contextOf } from './context.cts';
 import { NEW_KEY, tagOf, type Attempt } from './history.cts';
 import type { Process } from './process.cts';
 import { storedOf, triggersOf } from './starters.cts';
@@ -34,8 +32,8 @@ export interface Call {
 	runIds: string[];
 }
 
-/** What n8n hands to a node, as far as this one asks for it. */
-export function contextOf(call: Call): IExecuteFunctions {
+/** What the n8n of a world hands to the node in a call. */
+export function contextFor(call: Call): IExecuteFunctions {
 	const { process, attempt, spec, node, entry, items, data, cancel, mode } = call;
 	const { clock, network } = process.host;
 	const itemSpec = (index: number): ItemSpec => spec.items[index % spec.items.length]!;
@@ -74,49 +72,38 @@ export function contextOf(call: Call): IExecuteFunctions {
 				}),
 		...(spec.operation === 'get' && { runId: call.runIds[index] ?? '' }),
 	});
-	const keep = (of: 'node' | 'flow'): IDataObject => {
-		if (!data?.executionData) throw new Error('`executionData` is not initialized');
-		return (data.executionData.contextData[of === 'node' ? `node:${node.name}` : 'flow'] ??= {});
-	};
-	const context = {
-		...(data && { runExecutionData: data }),
-		getNode: () => ({ ...node, parameters: { ...node.parameters, changes: attempt.changes } }),
-		getMode: () => mode,
-		getContext: keep,
-		getExecutionId: () => (spec.host === 'bare' ? undefined : attempt.id),
-		getInputData: () => items,
-		getNodeParameter: (name: string, index: number, fallback: unknown) =>
-			parametersOf(index)[name] ?? fallback,
-		getWorkflowDataProxy: (index: number) => ({
-			$runIndex: call.runIndex,
-			$getPairedItem: (source: string) => {
-				if (data && !data.resultData.runData[source]?.length)
-					throw new Error(`No data of item ${index}`);
-			},
-		}),
-		getWorkflowSettings: () => ({
-			executionOrder: 'v1',
+	/** In the execution's own data, which n8n stores. */
+	const keep = (name: string): IDataObject | null =>
+		data?.executionData ? (data.executionData.contextData[name] ??= {}) : null;
+	return contextOf({
+		held: data,
+		node: { ...node, parameters: { ...node.parameters, changes: attempt.changes } },
+		mode,
+		kept: keep(`node:${node.name}`),
+		keptForAll: keep('flow') ?? {},
+		executionId: spec.host === 'bare' ? undefined : attempt.id,
+		items,
+		parameters: parametersOf,
+		runIndex: call.runIndex,
+		findsInput: (source) => !data || (data.resultData.runData[source] ?? []).length > 0,
+		settings: {
 			saveExecutionProgress: spec.savesProgress,
 			...(spec.workflowTimeoutS > 0 && { executionTimeout: spec.workflowTimeoutS }),
-		}),
-		getExecutionContext: () => ({ establishedAt: data?.executionData?.runtimeData?.establishedAt }),
-		getExecutionCancelSignal: () => cancel,
-		getParentNodes: () => triggersOf(spec, 'Trigger'),
-		getChildNodes: () => [],
-		getExecuteData: () => entry,
-		getExecutionDataById: async (id: string) => {
-			await Promise.resolve();
+		},
+		establishedAt: data?.executionData?.runtimeData?.establishedAt,
+		cancel,
+		before: triggersOf(spec, 'Trigger'),
+		entry,
+		stored: (id) => {
 			const stored = process.host.stored(id);
 			const isKnown = id !== attempt.id || stored?.waitTill !== undefined;
 			return stored && isKnown ? stored : storedOf(spec, attempt.id, id);
 		},
-		putExecutionToWait: (date: Date) => {
+		putToWait: (date) => {
 			if (data) data.waitTill = date;
-			return Promise.resolve();
 		},
-		continueOnFail: () => node.onError !== undefined && node.onError !== 'stopWorkflow',
-		addExecutionHints: ({ message }: NodeExecutionHint) => attempt.hints.push(message),
-		getCredentials: async (_: string, index = 0) => {
+		hint: ({ message }) => attempt.hints.push(message),
+		credential: async (index) => {
 			const { fromMs, forMs } = spec.credentialAway ?? { fromMs: Infinity, forMs: 0 };
 			await Promise.resolve();
 			if (clock.now >= fromMs && clock.now < fromMs + forMs) {
@@ -125,20 +112,10 @@ export function contextOf(call: Call): IExecuteFunctions {
 			const isNew = clock.now >= (spec.newKeyAtMs ?? Infinity);
 			return process.host.credential(keyOf(index) + (isNew ? NEW_KEY : 0));
 		},
-		helpers: {
-			async httpRequestWithAuthentication(
-				this: IExecuteFunctions,
-				type: string,
-				options: IHttpRequestOptions,
-				given?: IAdditionalCredentialOptions,
-			) {
-				// Where it is given none, n8n reads that of the first item.
-				const credential = given?.credentialsDecrypted?.data ?? (await this.getCredentials(type));
-				const request = await process.code.authenticate(credential, options);
-				const { isAlive } = process;
-				return await network.request(request, { execution: attempt, isAlive, cancel });
-			},
+		request: async (options, credential) => {
+			const request = await process.code.authenticate(credential, options);
+			const { isAlive } = process;
+			return await network.request(request, { execution: attempt, isAlive, cancel });
 		},
-	};
-	return context as unknown as IExecuteFunctions;
+	});
 }

@@ -1,6 +1,6 @@
 import type { IHttpRequestOptions } from 'n8n-workflow';
 
-import type { Limiter } from '../limiters.cts';
+import type { Limiter } from './limiters.cts';
 import type { Answered } from './answers.cts';
 import {
 	itemOf,
