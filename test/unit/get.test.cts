@@ -1,51 +1,32 @@
-import { SimulatedHost, type Simulation } from '../support/simulation/simulatedHost.cts';
-import { json, SimulatedService, type Behaviour } from '../support/simulation/simulatedService.cts';
-import { settle } from '../support/virtualTime.cts';
+import type { IDataObject } from 'n8n-workflow';
+
+import { execute, OwnWorld, type Said } from '../support/simulation/ownWorld.cts';
+import { json } from '../support/simulation/world/answers.cts';
 
 // 'Get a run', from its parameters to its items.
 const SECOND = 1_000;
 const MINUTE = 60 * SECOND;
-const RUN_ID = '11111111-2222-4333-8444-000000000000';
 
-beforeEach(() => jest.useFakeTimers());
-afterEach(() => jest.useRealTimers());
+/** What n8n makes of 'Get a run' of runs that were just started at the service, without waiting. */
+const USUAL: Said = { operation: 'get', waits: false, runOf: () => ({ durationMs: MINUTE }) };
 
-/** Gets the run that was just started at the service; gives what the node gave, or threw. */
-async function get(
-	parameters: object = {},
-	{ behaviour = {}, ...simulation }: Partial<Simulation> & { behaviour?: Partial<Behaviour> } = {},
-) {
-	const service = new SimulatedService({ runOf: () => ({ durationMs: MINUTE }), ...behaviour });
-	const at = performance.now();
-	service.created.push({ agentId: 7, item: 0, at, date: Date.now() });
-	const host = new SimulatedHost({
-		service,
-		count: 1,
-		...simulation,
-		parameters: { operation: 'get', agentId: 7, runId: RUN_ID, ...parameters },
-	});
-	const seen = { service, host, jsons: [] as unknown[], thrown: '', ms: 0 };
-	try {
-		seen.jsons = (await host.execute()).map((item) => item.json);
-	} catch (thrown) {
-		seen.thrown = (thrown as Error).message;
-	}
-	seen.ms = performance.now() - at;
-	return seen;
-}
+const get = (said: Said = {}) => execute({ ...USUAL, ...said });
+const having = (parameters: object): Said => ({
+	hand: { parameters: () => parameters as IDataObject },
+});
 
 test('gives the run as it is now', async () => {
-	const { jsons, service, host } = await get();
-	expect(jsons).toMatchObject([{ status: 'running', run_id: RUN_ID, agent_id: 7 }]);
-	expect(service.requests).toHaveLength(1);
-	expect(host.context).toEqual({});
+	const { jsons, world, attempt } = await get();
+	expect(jsons).toMatchObject([{ status: 'running', run_id: world.runs[0]?.id, agent_id: 1 }]);
+	expect(world.requests).toHaveLength(1);
+	expect(attempt.saves.at(-1)?.memory).toBe('{}');
 });
 
 test('with waiting, gives it once it has finished, and polls at once', async () => {
-	const { jsons, service } = await get({ waitForCompletion: true });
-	expect(jsons).toMatchObject([{ status: 'succeeded', output: '0', agent_id: 7 }]);
-	expect(service.polledAt[0]).toBeLessThan(SECOND);
-	expect(service.created).toHaveLength(1);
+	const { jsons, world } = await get({ waits: true });
+	expect(jsons).toMatchObject([{ status: 'succeeded', output: '0', agent_id: 1 }]);
+	expect(world.polledAt[0]).toBeLessThan(SECOND);
+	expect(world.requests.map(({ kind }) => kind)).not.toContain('create');
 });
 
 test.each([
@@ -63,109 +44,76 @@ test.each([
 	],
 	['a time limit', { options: { timeout: -1 } }, /Time Limit \(Seconds\)/],
 ])('%s that cannot be sends nothing', async (_, parameters, says) => {
-	const { thrown, service } = await get(parameters);
-	expect(thrown).toMatch(says);
-	expect(service.requests).toEqual([]);
+	const { error, world } = await get(having(parameters));
+	expect(error?.message).toMatch(says);
+	expect(world.requests).toEqual([]);
 });
 
 test('an agent by its name is looked up', async () => {
-	const named = (value: string) => ({ agentId: { __rl: true, mode: 'name', value } });
-	const behaviour = { agents: { 7: 'Reporter' } };
-	expect((await get(named('reporter'), { behaviour })).jsons).toMatchObject([{ agent_id: 7 }]);
-	expect((await get(named('Nobody'), { behaviour })).thrown).toContain("'Nobody'");
+	const named = (value: string) => having({ agentId: { __rl: true, mode: 'name', value } });
+	expect((await get(named('reporter'))).jsons).toMatchObject([{ agent_id: 1 }]);
+	expect((await get(named('Nobody'))).error?.message).toContain("'Nobody'");
 });
 
 test('without waiting, trouble is met with five attempts, and named', async () => {
-	const behaviour = { trouble: () => ({ statusCode: 503 }) };
-	const { thrown, service } = await get({}, { behaviour });
-	expect(thrown).toContain(`(run ${RUN_ID} of agent 7)`);
-	expect(service.requests).toHaveLength(5);
+	const { error, world } = await get({ hand: { respond: () => ({ statusCode: 503 }) } });
+	expect(error?.message).toContain(`(run ${world.runs[0]?.id} of agent 1)`);
+	expect(world.requests).toHaveLength(5);
 });
 
-test('a run that has failed is a failed item, and never started anew', async () => {
-	const behaviour = { runOf: () => ({ durationMs: 0, status: 'failed' as const }) };
-	for (const waitForCompletion of [true, false]) {
-		const { thrown, service, host } = await get(
-			{ waitForCompletion },
-			{ behaviour, node: { retryOnFail: true, maxTries: 2 } },
-		);
-		expect(thrown).toContain('failed: item 0');
-		expect(host.context).toMatchObject({
-			agentInvocation: { byRunIndex: { 0: { items: { 0: { is: 'failed' } } } } },
-		});
-		expect(service.created).toHaveLength(1);
-	}
-});
+test.each([true, false])(
+	'a run that has failed is a failed item, and never started anew, with waiting: %p',
+	async (waits) => {
+		const shown = { error: 'item 0' };
+		const runOf = () => ({ durationMs: 0, end: 'failed' as const, shown });
+		const { error, world, attempt } = await get({ waits, runOf, maxTries: 2 });
+		expect(error?.message).toContain('failed: item 0');
+		expect(attempt.calls).toHaveLength(2);
+		expect(world.requests.map(({ kind }) => kind)).not.toContain('create');
+	},
+);
 
 test.each([true, false])('all items are asked for at a time, with waiting: %p', async (waits) => {
-	const behaviour = { latencyMs: 5 * SECOND };
-	const { service } = await get({ waitForCompletion: waits }, { behaviour, count: 15 });
-	const [first] = service.requests;
-	expect(service.requests.filter(({ at }) => at < first!.at + SECOND)).toHaveLength(15);
+	const service = { tripMs: [5 * SECOND, 5 * SECOND] as [number, number] };
+	const { world } = await get({ waits, service, count: 15 });
+	expect(world.requests.filter(({ sentAt }) => sentAt < SECOND)).toHaveLength(15);
 });
 
-test('a run that is waited for is remembered, and named where the execution is cancelled', async () => {
-	const service = new SimulatedService({ runOf: () => ({ durationMs: MINUTE }) });
-	service.created.push({ agentId: 7, item: 0, at: performance.now(), date: Date.now() });
-	const host = new SimulatedHost({
-		service,
-		count: 1,
-		parameters: { operation: 'get', agentId: 7, runId: RUN_ID, waitForCompletion: true },
+test('a run that is waited for is named where the execution is cancelled', async () => {
+	const { error, world } = await get({ waits: true, cancelAtMs: 100 });
+	expect(error?.context).toMatchObject({
+		runs: [{ agentId: 1, runId: world.runs[0]?.id, itemIndex: 0 }],
 	});
-	setTimeout(() => host.cancelling.abort(), 100);
-	const context = { runs: [{ agentId: 7, runId: RUN_ID, itemIndex: 0 }] };
-	await expect(host.execute()).rejects.toMatchObject({ context });
-	expect(JSON.stringify(host.context)).toContain(RUN_ID);
 });
 
-test('an execution that is cancelled meanwhile asks no more', async () => {
-	for (const waitForCompletion of [true, false]) {
-		const service = new SimulatedService({
-			runOf: () => ({ durationMs: MINUTE }),
-			trouble: () => json(503, {}),
-		});
-		const host = new SimulatedHost({
-			service,
-			count: 1,
-			parameters: { operation: 'get', agentId: 7, runId: RUN_ID, waitForCompletion },
-		});
-		setTimeout(() => host.cancelling.abort(), 100);
-		await expect(host.execute()).rejects.toThrow(/cancel/i);
-		expect(service.requests).toHaveLength(1);
-	}
-});
+test.each([true, false])(
+	'an execution that is cancelled meanwhile asks no more, with waiting: %p',
+	async (waits) => {
+		const respond = () => json(503, {});
+		const { error, world } = await get({ waits, hand: { respond }, cancelAtMs: 100 });
+		expect(error?.message).toMatch(/cancel/i);
+		expect(world.requests).toHaveLength(1);
+	},
+);
 
 test('a retry outputs the result again, without asking for it', async () => {
-	const service = new SimulatedService({
+	const refused = json(401, { error: { code: 'invalid_api_key', message: 'No', request_id: 'r' } });
+	const world = new OwnWorld({
+		...USUAL,
+		waits: true,
+		count: 2,
 		runOf: (item) => ({ durationMs: item === 0 ? SECOND : MINUTE }),
-		trouble({ url, at }) {
-			if (url.endsWith('000000000000')) return at > 5 * SECOND ? { statusCode: 503 } : undefined;
-			return at > 5 * SECOND && at < 6.5 * SECOND ? refused : undefined;
+		maxTries: 5,
+		waitBetweenMs: 5_000,
+		hand: {
+			respond({ runId, sentAt }) {
+				const isLate = sentAt > 5 * SECOND;
+				if (runId === world.runs[0]?.id) return isLate ? { statusCode: 503 } : undefined;
+				return isLate && sentAt < 6.5 * SECOND ? refused : undefined;
+			},
 		},
 	});
-	const refused = json(401, { error: { code: 'invalid_api_key', message: 'No', request_id: 'r' } });
-	for (const item of [0, 1]) {
-		service.created.push({ agentId: 7, item, at: performance.now(), date: Date.now() });
-	}
-	const runIds = [RUN_ID, RUN_ID.replace(/0$/, '1')];
-	const host = new SimulatedHost({
-		service,
-		count: 2,
-		node: { retryOnFail: true, maxTries: 5, waitBetweenTries: 5_000 },
-		parameters: { operation: 'get', agentId: 7, waitForCompletion: true, options: {} },
-	});
-	const functions = host.functions.bind(host);
-	host.functions = () => {
-		const given = functions();
-		const read = given.getNodeParameter.bind(given) as (
-			name: string,
-			...rest: unknown[]
-		) => unknown;
-		return Object.assign(given, {
-			getNodeParameter: (name: string, item: number, fallback: unknown) =>
-				name === 'runId' ? runIds[item] : read(name, item, fallback),
-		});
-	};
-	const outputs = await settle(host.runWithRetries(5));
-	expect(outputs.map(({ json: { output } }) => output)).toEqual(['0', '1']);
+	const { jsons, attempt } = await world.execute();
+	expect(jsons.map(({ output }) => output)).toEqual(['0', '1']);
+	expect(attempt.calls).toHaveLength(2);
 });

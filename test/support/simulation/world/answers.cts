@@ -100,3 +100,8 @@ function thrown(code: string, syscall: string | undefined, message: string): Err
 	const cause = Object.assign(new Error(message), { code, ...(syscall && { syscall }) });
 	return new Error('The request could not be completed', { cause });
 }
+
+/** An answer of the service in JSON. */
+export function json(statusCode: number, body: unknown): Answered {
+	return { statusCode, headers: {}, body: JSON.stringify(body) };
+}

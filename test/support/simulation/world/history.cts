@@ -21,6 +21,7 @@ export interface SeenRun {
 export interface SeenRequest {
 	number: number;
 	kind: RequestKind;
+	url: string;
 	execution: Attempt;
 	/** The item's, of a create or a dry run. */
 	tag?: string;

@@ -7,7 +7,7 @@ import type { Attempt } from './history.cts';
 import type { LoadedPackage } from './nodeCode.cts';
 import { Process, type Surroundings } from './process.cts';
 import { modeOf } from './starters.cts';
-import type { ExecutionSpec, World } from './world.cts';
+import type { ExecutionSpec, RetrySpec, World } from './world.cts';
 
 /** The n8n of a world: its processes, one after the other, and its database. */
 export class N8n {
@@ -54,6 +54,14 @@ export class N8n {
 			this.pending--;
 			run();
 		});
+	}
+
+	/** Makes n8n's Retry of the latest attempt of an execution that has ended. */
+	retry(index: number, retry: RetrySpec): void {
+		const row = this.database.rows.filter(({ attempt }) => attempt.index === index).at(-1);
+		if (!row) throw new Error(`Execution ${index} has not begun`);
+		row.retriesLeft = [retry];
+		this.retryLater(row);
 	}
 
 	private begin(index: number, spec: ExecutionSpec): void {
@@ -178,7 +186,8 @@ export class N8n {
 		});
 	}
 
-	private stop(index: number): void {
+	/** Stops an execution as a user does. */
+	stop(index: number): void {
 		const row = this.database.rows.filter(({ attempt }) => attempt.index === index).at(-1);
 		if (!row) return;
 		const { attempt } = row;

@@ -104,6 +104,7 @@ export class Network {
 		return {
 			number: this.history.requests.length,
 			kind,
+			url,
 			execution,
 			...(tag !== undefined && { tag }),
 			...(kind === 'poll' && { runId: decodeURIComponent(path[3] ?? '') }),
@@ -133,7 +134,7 @@ export class Network {
 		fault: FaultSpec | undefined,
 	): Answered | Error {
 		const came = this.answer(seen, options, fault);
-		if (!(came instanceof Error)) came.headers.date = new Date(this.clock.trueDate).toUTCString();
+		if (!(came instanceof Error)) came.headers.date ??= new Date(this.clock.trueDate).toUTCString();
 		return came;
 	}
 

@@ -35,7 +35,7 @@ export interface Call {
 /** What the n8n of a world hands to the node in a call. */
 export function contextFor(call: Call): IExecuteFunctions {
 	const { process, attempt, spec, node, entry, items, data, cancel, mode } = call;
-	const { clock, network } = process.host;
+	const { clock, network, hand } = process.host;
 	const itemSpec = (index: number): ItemSpec => spec.items[index % spec.items.length]!;
 	const keyOf = (index: number) => (itemSpec(index).ownKey ? spec.key + 1 : spec.key);
 	const agentIdOf = (index: number) => 1 + itemSpec(index).agent + 1_000 * keyOf(index);
@@ -77,13 +77,13 @@ export function contextFor(call: Call): IExecuteFunctions {
 		data?.executionData ? (data.executionData.contextData[name] ??= {}) : null;
 	return contextOf({
 		held: data,
-		node: { ...node, parameters: { ...node.parameters, changes: attempt.changes } },
+		node: { ...node, parameters: { ...node.parameters, changes: attempt.changes }, ...hand.node },
 		mode,
 		kept: keep(`node:${node.name}`),
 		keptForAll: keep('flow') ?? {},
 		executionId: spec.host === 'bare' ? undefined : attempt.id,
 		items,
-		parameters: parametersOf,
+		parameters: (index) => ({ ...parametersOf(index), ...hand.parameters?.(index) }),
 		runIndex: call.runIndex,
 		findsInput: (source) => !data || (data.resultData.runData[source] ?? []).length > 0,
 		settings: {
@@ -104,6 +104,7 @@ export function contextFor(call: Call): IExecuteFunctions {
 		},
 		hint: ({ message }) => attempt.hints.push(message),
 		credential: async (index) => {
+			if (hand.credential) return await hand.credential(index);
 			const { fromMs, forMs } = spec.credentialAway ?? { fromMs: Infinity, forMs: 0 };
 			await Promise.resolve();
 			if (clock.now >= fromMs && clock.now < fromMs + forMs) {

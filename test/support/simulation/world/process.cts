@@ -1,5 +1,6 @@
 import type { ICredentialDataDecryptedObject, IRunExecutionData } from 'n8n-workflow';
 
+import type { Hand } from './hand.cts';
 import type { History } from './history.cts';
 import type { Network } from './network.cts';
 import type { LoadedPackage } from './nodeCode.cts';
@@ -12,6 +13,7 @@ export interface Surroundings {
 	service: WorldService;
 	network: Network;
 	history: History;
+	hand: Hand;
 	credential(key: number): ICredentialDataDecryptedObject;
 	agentName(agent: number): string;
 	/** What n8n has stored of an execution. */

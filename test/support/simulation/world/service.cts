@@ -1,7 +1,8 @@
 import type { IHttpRequestOptions } from 'n8n-workflow';
 
 import type { Limiter } from './limiters.cts';
-import type { Answered } from './answers.cts';
+import { json, type Answered } from './answers.cts';
+import type { Hand } from './hand.cts';
 import {
 	itemOf,
 	organizationOf,
@@ -30,6 +31,7 @@ export class WorldService {
 		private readonly clock: VirtualClock,
 		private readonly random: () => number,
 		private readonly history: History,
+		private readonly hand: Hand = {},
 	) {}
 
 	/** Starts a run that there was before, or that a create asks for. */
@@ -65,9 +67,14 @@ export class WorldService {
 	}
 
 	/** What it answers to a request. */
-	answer(seen: SeenRequest, options: IHttpRequestOptions): Answered {
+	answer(seen: SeenRequest, options: IHttpRequestOptions): Answered | Error {
 		const waitMs = this.limiterOf(seen.key)(this.clock.now);
-		const own = waitMs > 0 ? this.refuse(waitMs) : this.carryOut(seen, options);
+		const carryOut = () => this.carryOut(seen, options);
+		const given = waitMs > 0 ? this.refuse(waitMs) : this.hand.respond?.(seen, carryOut);
+		if (given instanceof Error) return given;
+		const own = given
+			? { statusCode: 200, body: '', ...given, headers: { ...given.headers } }
+			: carryOut();
 		const { odd } = this.spec;
 		if (odd && own.statusCode !== 429 && this.random() < odd.share) {
 			own.headers['retry-after'] = odd.retryAfter;
@@ -137,6 +144,7 @@ export class WorldService {
 			...(spec.hasBlanks && { error: '' }),
 			...(isOver && spec.end === 'succeeded' && { output: outputOf(run) }),
 			...(isOver && spec.end === 'failed' && { error: this.reasonOf(run) }),
+			...(isOver && spec.shown),
 		});
 	}
 
@@ -184,10 +192,6 @@ export class WorldService {
 /** What an agent says at the end of a run. */
 export function outputOf({ id, spec }: SeenRun): string {
 	return spec.isJson ? JSON.stringify({ result: id }) : `Result of ${id}`;
-}
-
-function json(statusCode: number, body: unknown): Answered {
-	return { statusCode, headers: {}, body: JSON.stringify(body) };
 }
 
 function envelope(seen: SeenRequest, statusCode: number, code: string): Answered {

@@ -11,6 +11,8 @@ export interface RunSpec {
 	isJson: boolean;
 	/** Whether the service writes empty texts and dates where it has none. */
 	hasBlanks: boolean;
+	/** What is shown of it once it is over, in place of the service's own words. */
+	shown?: Record<string, unknown>;
 }
 
 /** What comes in place of an answer of the service. */

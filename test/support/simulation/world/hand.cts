@@ -1,0 +1,20 @@
+import type { ICredentialDataDecryptedObject, IDataObject, INode } from 'n8n-workflow';
+
+import type { Answered } from './answers.cts';
+import type { SeenRequest } from './history.cts';
+
+/** What a test does with its own hand in a world, beyond what a world's JSON can say. */
+export interface Hand {
+	/**
+	 * Answers a request that the limiter has let through; undefined for the service's own answer.
+	 *
+	 * @param own makes the service do its work, and gives its answer
+	 */
+	respond?(seen: SeenRequest, own: () => Answered): Partial<Answered> | Error | undefined;
+	/** Parameters of the node by their names, in place of the world's. */
+	parameters?(item: number): IDataObject;
+	/** What n8n gives of the credential, in place of the world's. */
+	credential?(item: number): Promise<ICredentialDataDecryptedObject>;
+	/** Properties of the node in the call. */
+	node?: Partial<INode>;
+}
