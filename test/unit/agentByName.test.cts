@@ -1,141 +1,121 @@
-import { SimulatedHost, type Simulation } from '../support/simulation/simulatedHost.cts';
-import { SimulatedService, type Behaviour } from '../support/simulation/simulatedService.cts';
-import { settle } from '../support/virtualTime.cts';
+import type { IDataObject } from 'n8n-workflow';
+
+import { OwnWorld, type Said } from '../support/simulation/ownWorld.cts';
+import type { Hand } from '../support/simulation/world/hand.cts';
 
 // What becomes of items whose agent was given by its name when names change, or cannot be looked up.
 const SECOND = 1_000;
 
-beforeEach(() => jest.useFakeTimers());
-afterEach(() => jest.useRealTimers());
+const named = (value: string): IDataObject => ({ agentId: { __rl: true, mode: 'name', value } });
+const byId = (value: number): IDataObject => ({ agentId: { __rl: true, mode: 'id', value } });
 
-const named = (value: string) => ({ agentId: { __rl: true, mode: 'name', value } });
-const byId = (value: number) => ({ agentId: { __rl: true, mode: 'id', value } });
-
-function hostOf(behaviour: Behaviour, simulation: Partial<Simulation> = {}): SimulatedHost {
-	const service = new SimulatedService(behaviour);
-	const options = { pollInterval: 65 };
-	return new SimulatedHost({
-		service,
+/** Three runs of 100 s and more, of an agent by its name. `given` may be changed between attempts. */
+function worldOf(given: IDataObject = named('Report'), said: Said = {}, failing = [1]) {
+	const hand: Hand = { parameters: () => given };
+	const world = new OwnWorld({
 		count: 3,
-		options,
-		parameters: named('Report'),
-		...simulation,
+		options: { pollInterval: 65 },
+		service: { agents: ['Report', 'Other'] },
+		runOf: (item) =>
+			failing.includes(item)
+				? { durationMs: 400 * SECOND, end: 'failed', shown: {} }
+				: { durationMs: (100 + item * 400) * SECOND },
+		...said,
+		hand,
 	});
-}
-
-const lists = ({ simulation }: SimulatedHost) =>
-	simulation.service.requests.filter(({ isList }) => isList).length;
-const started = ({ simulation }: SimulatedHost) =>
-	simulation.service.created.map(({ agentId, item }) => [agentId, item]);
-
-/** Runs of 100 s and more, of which those of some items fail. */
-function behaviourOf(agents: Record<number, string>, failing: number[] = []) {
-	return {
-		agents,
-		failing,
-		runOf(item: number) {
-			const isFailing = this.failing.includes(item);
-			const durationMs = (isFailing ? 400 : 100 + item * 400) * SECOND;
-			return { durationMs, status: isFailing ? ('failed' as const) : ('succeeded' as const) };
-		},
+	/** The list cannot be read any more. */
+	const away = () => {
+		hand.respond = ({ kind }) => (kind === 'list' ? { statusCode: 503 } : undefined);
 	};
+	return { world, hand, away };
 }
+
+const lists = ({ requests }: OwnWorld) => requests.filter(({ kind }) => kind === 'list').length;
+const started = ({ runs, started }: OwnWorld) =>
+	runs.map(({ agentId }, index) => [agentId, started[index]]);
 
 test('an execution that was stored goes on without the list of agents', async () => {
-	const behaviour: Behaviour = behaviourOf({ 7: 'Report' });
-	const host = hostOf(behaviour);
-	await settle(host.rest((await settle(host.runOnce())) as never));
-	delete behaviour.agents;
-	const items = await host.execute();
-	expect(items.map(({ json }) => json.output)).toEqual(['0', '1', '2']);
-	expect(host.rests.length).toBeGreaterThan(1);
-	expect([started(host).length, lists(host)]).toEqual([3, 1]);
+	const { world, hand } = worldOf(undefined, {}, []);
+	hand.respond = ({ kind, sentAt }) =>
+		kind === 'list' && sentAt > 65 * SECOND ? { statusCode: 503 } : undefined;
+	const { jsons, parks } = await world.execute();
+	expect(jsons.map(({ output }) => output)).toEqual(['0', '1', '2']);
+	expect(parks.length).toBeGreaterThan(1);
+	expect([world.runs.length, lists(world)]).toEqual([3, 1]);
 });
 
 test('items that begin after a rest are looked up then, and fail alone where that is not possible', async () => {
-	const behaviour: Behaviour = behaviourOf({ 7: 'Report' });
-	const host = hostOf(behaviour, {
-		options: { pollInterval: 65, maxConcurrency: 2 },
-		node: { onError: 'continueRegularOutput' },
-	});
-	await settle(host.rest((await settle(host.runOnce())) as never));
-	delete behaviour.agents;
-	const items = await host.execute();
-	expect(items.map(({ json: { output, error } }) => output ?? error)).toEqual([
+	const options = { pollInterval: 65, maxConcurrency: 2 };
+	const said: Said = { options, onError: 'continueRegularOutput' };
+	const { world, hand } = worldOf(undefined, said, []);
+	hand.respond = ({ kind, sentAt }) =>
+		kind === 'list' && sentAt > 60 * SECOND ? { statusCode: 503 } : undefined;
+	const { jsons, parks } = await world.execute();
+	expect(parks.length).toBeGreaterThan(0);
+	expect(jsons.map(({ output, error }) => output ?? error)).toEqual([
 		'0',
 		'1',
 		expect.stringContaining('could not process the request'),
 	]);
-	expect(started(host)).toEqual([
-		[7, 0],
-		[7, 1],
+	expect(started(world)).toEqual([
+		[1, 0],
+		[1, 1],
 	]);
 });
 
 describe("n8n's Retry", () => {
 	/** An execution whose second item has failed while the third one's run goes on. */
-	async function fail(): Promise<{
-		host: SimulatedHost;
-		behaviour: ReturnType<typeof behaviourOf>;
-	}> {
-		const behaviour = behaviourOf({ 7: 'Report' }, [1]);
-		const host = hostOf(behaviour);
-		await expect(settle(host.run())).rejects.toThrow('failed: item 1');
-		behaviour.failing = [];
-		host.executionId = '2';
-		return { host, behaviour };
+	async function fail(given?: IDataObject) {
+		const made = worldOf(given);
+		expect((await made.world.execute()).error?.message).toContain('failed');
+		Object.assign(made.world.runOf(1), { end: 'succeeded', shown: { output: '1' } });
+		return made;
 	}
 
 	test('keeps finished runs, waits for those that go on, and looks up the name for new ones alone', async () => {
-		const { host, behaviour } = await fail();
-		behaviour.agents = { 7: 'Old report', 8: 'Report' };
-		const items = await host.execute();
-		expect(items.map(({ json }) => [json.output, json.agent_id])).toEqual([
-			['0', 7],
-			['1', 8],
-			['2', 7],
+		const { world } = await fail();
+		world.world.service.agents.splice(0, 2, 'Old report', 'Report');
+		const { jsons } = await world.retry();
+		expect(jsons.map(({ output, agent_id }) => [output, agent_id])).toEqual([
+			['0', 1],
+			['1', 2],
+			['2', 1],
 		]);
-		expect(started(host)).toEqual([
-			[7, 0],
-			[7, 1],
-			[7, 2],
-			[8, 1],
+		expect(started(world)).toEqual([
+			[1, 0],
+			[1, 1],
+			[1, 2],
+			[2, 1],
 		]);
 	});
 
 	test.each([
-		['by its ID', byId(7), 4],
+		['by its ID', byId(1), 4],
 		['by its name in other letters', named(' REPORT'), 4],
-		['another one', byId(8), 6],
+		['another one', byId(2), 6],
 	])('where the agent is given %s meanwhile', async (_, parameters, runs) => {
-		const { host } = await fail();
-		host.simulation.parameters = parameters;
-		expect(await host.execute()).toHaveLength(3);
-		expect(started(host)).toHaveLength(runs);
+		const { world, hand } = await fail();
+		hand.parameters = () => parameters;
+		const { items } = await world.retry({ workflow: 'saved', changesNode: true });
+		expect(items).toHaveLength(3);
+		expect(world.runs).toHaveLength(runs);
 	});
 
 	test('where it was given by its ID, and now is by its name', async () => {
-		const behaviour = behaviourOf({ 7: 'Report' }, [1]);
-		const host = hostOf(behaviour, { parameters: byId(7) });
-		await expect(settle(host.run())).rejects.toThrow('failed: item 1');
-		behaviour.failing = [];
-		Object.assign(host, { executionId: '2' });
-		host.simulation.parameters = named('Report');
-		expect(await host.execute()).toHaveLength(3);
-		expect(started(host)).toHaveLength(4);
+		const { world, hand } = await fail(byId(1));
+		hand.parameters = () => named('Report');
+		const { items } = await world.retry({ workflow: 'saved', changesNode: true });
+		expect(items).toHaveLength(3);
+		expect(world.runs).toHaveLength(4);
 	});
 
 	test('starts none for what is in doubt, whoever has the name', async () => {
-		const behaviour: Behaviour = {
-			...behaviourOf({ 7: 'Report' }),
-			trouble: ({ isCreate }) => (isCreate ? { statusCode: 500 } : undefined),
-		};
-		const host = hostOf(behaviour, { count: 1 });
-		await expect(host.execute()).rejects.toThrow('may have been started');
-		delete behaviour.trouble;
-		delete behaviour.agents;
-		host.executionId = '2';
-		await expect(host.execute()).rejects.toThrow('may have started a run of agent 7 ');
-		expect(started(host)).toEqual([]);
+		const { world, hand, away } = worldOf(undefined, { count: 1 });
+		hand.respond = ({ kind }) => (kind === 'create' ? { statusCode: 500 } : undefined);
+		expect((await world.execute()).error?.message).toContain('may have been started');
+		away();
+		const { error } = await world.retry();
+		expect(error?.message).toContain('may have started a run of agent 1 ');
+		expect(world.runs).toEqual([]);
 	});
 });

@@ -1,7 +1,7 @@
 import { AgentInvocationApi } from '../../../credentials/AgentInvocationApi.credentials.ts';
 import { AgentInvocation } from '../../../nodes/AgentInvocation/AgentInvocation.node.ts';
 import type { Hand } from './world/hand.cts';
-import type { Attempt } from './world/history.cts';
+import { itemNumberOf, type Attempt } from './world/history.cts';
 import type { LoadedPackage } from './world/nodeCode.cts';
 import { pass, settingOf, type Setting } from './world/simulate.cts';
 import { standstill } from './world/virtualClock.cts';
@@ -15,6 +15,7 @@ export interface Said extends Partial<Omit<ExecutionSpec, 'items'>> {
 	runOf?: (item: number) => Partial<RunSpec>;
 	service?: Partial<ServiceSpec>;
 	hand?: Hand;
+	kills?: World['kills'];
 }
 
 let worlds = 0;
@@ -30,7 +31,7 @@ export class OwnWorld {
 
 	private readonly setting: Setting;
 
-	constructor({ count = 1, runOf, service, hand = {}, ...execution }: Said = {}) {
+	constructor({ count = 1, runOf, service, hand = {}, kills = [], ...execution }: Said = {}) {
 		const items = Array.from({ length: count }, (_, item) => ({
 			run: {
 				durationMs: 2_000,
@@ -55,7 +56,7 @@ export class OwnWorld {
 				...service,
 			},
 			executions: [{ ...USUAL, ...execution, items }],
-			kills: [],
+			kills,
 			version: '',
 		};
 		// A service of its own, of which the node knows nothing from other tests.
@@ -69,6 +70,16 @@ export class OwnWorld {
 
 	get runs() {
 		return this.setting.history.runs;
+	}
+
+	/** The number of each run's item, in the order in which the runs were started. */
+	get started(): number[] {
+		return this.runs.map(({ tag }) => itemNumberOf(tag));
+	}
+
+	/** What the items' runs do; a test may change it between attempts. */
+	runOf(item: number): RunSpec {
+		return this.world.executions[0]!.items[item]!.run;
 	}
 
 	/** When the polls were sent, in ms after the beginning of the first run. */
