@@ -88,6 +88,16 @@ export class OwnWorld {
 		return this.requests.filter(({ kind }) => kind === 'poll').map(({ sentAt }) => sentAt - from);
 	}
 
+	/** Does something after so long. */
+	later(ms: number, act: () => void): void {
+		this.setting.clock.after(ms, act);
+	}
+
+	/** Stops the execution, as a user does. */
+	stop(): void {
+		this.setting.n8n.stop(0);
+	}
+
 	/** Lets n8n execute the workflow to its end. */
 	async execute() {
 		this.setting.n8n.start();

@@ -83,7 +83,11 @@ export function contextFor(call: Call): IExecuteFunctions {
 		keptForAll: keep('flow') ?? {},
 		executionId: spec.host === 'bare' ? undefined : attempt.id,
 		items,
-		parameters: (index) => ({ ...parametersOf(index), ...hand.parameters?.(index) }),
+		parameters: (index) => {
+			// Getters are read when the node asks, as n8n then evaluates an expression.
+			const own = Object.getOwnPropertyDescriptors(hand.parameters?.(index) ?? {});
+			return Object.defineProperties(parametersOf(index), own);
+		},
 		runIndex: call.runIndex,
 		findsInput: (source) => !data || (data.resultData.runData[source] ?? []).length > 0,
 		settings: {
