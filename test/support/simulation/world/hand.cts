@@ -15,6 +15,8 @@ export interface Hand {
 	parameters?(item: number): IDataObject;
 	/** What n8n gives of the credential, in place of the world's. */
 	credential?(item: number): Promise<ICredentialDataDecryptedObject>;
+	/** Whether n8n does not tell what it has stored of an execution. */
+	isSilent?: boolean;
 	/** Properties of the node in the call. */
 	node?: Partial<INode>;
 }

@@ -99,6 +99,7 @@ export function contextFor(call: Call): IExecuteFunctions {
 		before: triggersOf(spec, 'Trigger'),
 		entry,
 		stored: (id) => {
+			if (hand.isSilent) throw new Error('Not told');
 			const stored = process.host.stored(id);
 			const isKnown = id !== attempt.id || stored?.waitTill !== undefined;
 			return stored && isKnown ? stored : storedOf(spec, attempt.id, id);
