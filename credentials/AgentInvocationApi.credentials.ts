@@ -9,7 +9,7 @@ import type {
 
 import { addApiKey, BASE_URL_REPLACEMENTS } from '../nodes/AgentInvocation/service/credential';
 
-/** The base URL as the node makes it of what was entered. */
+/** The base URL, made in an expression from what was entered, the same way as the node makes it. */
 const BASE_URL = `={{ $credentials.baseUrl.trim()${BASE_URL_REPLACEMENTS.map(
 	([pattern, by]) => `.replace(${pattern}, ${JSON.stringify(by)})`,
 ).join('')} }}`;
@@ -50,7 +50,7 @@ export class AgentInvocationApi implements ICredentialType {
 		},
 	];
 
-	// A function, since n8n 2 takes half a millisecond for an expression, and would for each request.
+	// A function rather than an expression, which would cost n8n 2 half a millisecond for each request.
 	async authenticate(
 		credential: ICredentialDataDecryptedObject,
 		request: IHttpRequestOptions,
@@ -58,7 +58,7 @@ export class AgentInvocationApi implements ICredentialType {
 		return addApiKey(credential, request);
 	}
 
-	// n8n compares the answer with these rules; a host that cannot be reached gets n8n's own message.
+	// n8n checks the answer against these rules. For a host that cannot be reached, it shows its own message.
 	test: ICredentialTestRequest = {
 		request: {
 			baseURL: BASE_URL,
@@ -81,7 +81,7 @@ export class AgentInvocationApi implements ICredentialType {
 					'This Base URL redirects to another address. The redirect is not followed, since the API key would be sent along. Enter the final address (often https instead of http).',
 				),
 			),
-			// A web page has no agents.
+			// A web page has no field 'agents'.
 			{
 				type: 'responseSuccessBody',
 				properties: {
@@ -91,7 +91,7 @@ export class AgentInvocationApi implements ICredentialType {
 						'What answers at this Base URL is not the agent invocation service. Its address usually ends in /api/v1.',
 				},
 			},
-			// n8n's type knows lists of one kind only, n8n itself both kinds together.
+			// n8n's type allows rules of one kind per list; n8n itself accepts both kinds together.
 		] as ICredentialTestRequest['rules'],
 	};
 }

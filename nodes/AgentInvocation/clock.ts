@@ -1,24 +1,28 @@
 import { sleep as n8nSleep } from 'n8n-workflow';
 
-/** Whether the host's `sleep` clears its timer when it is aborted; those of n8n 1 take no signal. */
+/** Whether the host's `sleep` takes a signal, and clears its timer when that is aborted. n8n 1's does not. */
 const CLEARS_TIMERS = n8nSleep.length > 1;
 
-/** The longest timer, in ms. Where it cannot be cleared, it outlives an aborted sleep. */
+/**
+ * The longest timer that is set, in ms. Short where a timer cannot be cleared, since it then outlives an
+ * aborted sleep.
+ */
 const LONGEST_TIMER_MS = CLEARS_TIMERS ? 86_400_000 : 1_000;
 
 /** Time, in ms. */
 export const clock = {
-	/** Time that has passed since some fixed moment. Changes of the machine's clock do not move it. */
+	/** ms since some fixed moment. Changes of the machine's clock do not affect it. */
 	now: () => performance.now(),
-	/** The date, for comparing with one that the service gave. */
+	/** The date by the machine's clock, in ms since the epoch. */
 	date: () => Date.now(),
-	/** Ends after `ms`, or as soon as `signal` is aborted; the caller looks which. */
+	/** Resolves after `ms`, or as soon as `signal` is aborted; the caller checks the signal to tell which. */
 	async sleep(ms: number, signal?: AbortSignal): Promise<void> {
 		const end = performance.now() + ms;
 		while (!signal?.aborted) {
 			const left = end - performance.now();
 			if (left <= 0) return;
-			// Given the signal, new hosts clear the timer, and reject with the abort's reason.
+			// On an abort, new hosts clear the timer and reject; the loop's condition tells the abort, so that is
+			// ignored.
 			const slept = n8nSleep(Math.min(left, LONGEST_TIMER_MS), signal).catch(() => {});
 			await orAborted(slept, signal);
 		}
@@ -26,12 +30,17 @@ export const clock = {
 };
 
 /**
- * Dates, ms since the epoch, as one pass of the node knows them: changes of the machine's clock do not move them
- * meanwhile. Records hold such dates; the loop, the rate limiter and the pace go by {@link clock}. Here the two
- * meet.
+ * The dates of one pass of the node (one call of `execute`), in ms since the epoch. A change of the machine's
+ * clock during the pass does not affect them.
+ *
+ * Records hold such dates, in fields that end in `On`. The loop, the rate limiter and the pace use moments of
+ * {@link clock}, which end in `At`. This class converts between them.
  */
 export class PassTime {
-	/** The date of the clock's zero. Whole, so that a moment and its date are compared alike. */
+	/**
+	 * The date at which {@link clock} read 0, in whole ms, so that whole moments stay whole when they are
+	 * converted.
+	 */
 	private readonly zeroOn = Math.round(clock.date() - clock.now());
 
 	date(): number {
@@ -46,23 +55,26 @@ export class PassTime {
 		return date - this.zeroOn;
 	}
 
-	/** By how much the machine's clock was changed meanwhile, in ms; 0 for what is no more than its steps. */
+	/**
+	 * By how much the machine's clock was changed during the pass, in ms. Less than a second counts as 0, since
+	 * clocks are adjusted in small steps.
+	 */
 	get changedBy(): number {
 		const change = clock.date() - this.date();
 		return Math.abs(change) < 1_000 ? 0 : change;
 	}
 }
 
-/** Does something after `ms`, unless the process has ended by then: it is not kept from ending. */
+/** Calls `act` after `ms`. Does not keep the process from ending before. */
 export function afterwards(ms: number, act: () => void): void {
 	AbortSignal.timeout(ms).addEventListener('abort', act);
 }
 
 /**
- * Waits for `promise` or for `signal`, whichever comes first. n8n's own `sleep` takes a signal in new
- * versions only; this works on every host.
+ * Waits for `promise` or `signal`, whichever comes first. Works on every host, unlike the signal of n8n's
+ * `sleep`.
  *
- * @returns what the promise gave, or undefined when the signal came first
+ * @returns what the promise gave, or undefined if the signal came first
  */
 export async function orAborted<T>(
 	promise: Promise<T>,

@@ -1,4 +1,4 @@
-/** What is known about a failure; a continued item carries it as `details`. */
+/** What is known about a failure. An error item carries it as `details`. */
 export interface FailureDetails {
 	code?: string;
 	http_status?: number;
@@ -9,7 +9,7 @@ export interface FailureDetails {
 	output?: string;
 }
 
-/** Why an item has no result. It becomes one of n8n's errors, or a continued item, only at the node's edge. */
+/** Why an item has no result. Only `engine` and `items` turn it into an error of n8n's or an error item. */
 export interface Failure {
 	/** What went wrong, in the user's words. Plain text. */
 	message: string;
@@ -41,7 +41,7 @@ export function fail(
 	throw new FailureError({ details: {}, ...failure }, cause);
 }
 
-/** The failure that was thrown; of another error, such as n8n's about an expression, its own words. */
+/** The failure that was thrown. Another error, such as n8n's about an expression, becomes one in its own words. */
 export function failureOf(thrown: unknown): Failure {
 	if (thrown instanceof FailureError) return thrown.failure;
 	const error = asError(thrown);
@@ -55,7 +55,7 @@ export function asError(thrown: unknown): Error {
 	return thrown instanceof Error ? thrown : new Error(asText(thrown));
 }
 
-/** Any value as a text for a message. Objects are not turned into text by their own means: some have none. */
+/** Any value as text for a message. Objects are only named as such, since some cannot be converted to text. */
 export function asText(value: unknown): string {
 	if (typeof value === 'string') return value;
 	if (typeof value === 'object' && value !== null) {
@@ -64,7 +64,7 @@ export function asText(value: unknown): string {
 	return typeof value === 'function' ? 'a function' : String(value);
 }
 
-/** Puts the parts of a message together that there are. */
+/** Joins those parts of a message that are there. */
 export function sentences(...parts: Array<string | false | undefined>): string {
 	return parts.filter(Boolean).join(' ');
 }

@@ -3,7 +3,7 @@ import type { IDataObject } from 'n8n-workflow';
 import type { Failure } from './failure';
 import { bound, nameRun } from './wording';
 
-/** How an item's run is waited for, and what becomes of its end. */
+/** How an item's run is waited for, and what is output at its end. */
 export interface WaitOptions {
 	/** ms; 0 for no limit. */
 	timeoutMs: number;
@@ -12,13 +12,13 @@ export interface WaitOptions {
 	onUnsuccessfulRun: 'error' | 'output';
 	onTimeout: 'error' | 'output';
 	outputFormat: 'text' | 'json';
-	/** In memory first and then stored, stored from the start, or in memory only. */
+	/** Where the user wants it to wait: in memory first and then stored, stored from the start, or in memory only. */
 	whereToWait: 'auto' | 'stored' | 'memory';
 }
 
 /** A run that an item has started, or that it was given. */
 export interface KnownRun {
-	/** The service's, at which the run is. */
+	/** The base URL of the service that has the run. */
 	baseUrl: string;
 	agentId: number;
 	runId: string;
@@ -32,37 +32,40 @@ export interface RunOfItem extends KnownRun {
 /** Where the wait for a run stands. Dates are ms since the epoch. */
 export interface Wait {
 	options: WaitOptions;
-	/** Where it waits: not every option is possible everywhere. */
+	/** Where the run is really waited for, which may differ from the option (see `placeOf` in items/whereToWait.ts). */
 	where: WaitOptions['whereToWait'];
-	/** From when the time limit counts: the run's creation, or the beginning of the wait. */
+	/** When the time limit began to count, at the beginning of the wait. */
 	beganOn: number;
 	/** The next poll's date. */
 	dueOn: number;
-	/** How far ahead that was when it was planned, in ms: if n8n's clock is changed, it is no further. */
+	/** The planned delay, in ms. If n8n's clock is changed, the next poll is no further ahead than that. */
 	delayMs: number;
-	/** Whether n8n may store the execution until then. */
+	/** Whether the delay is long enough for n8n to store the execution, and is not one that the service asked for. */
 	isLong: boolean;
 	/** The run's status as the service has shown it last; absent before it has. */
 	status?: string;
 	/** How many polls in a row have met a temporary failure. */
 	failuresInARow: number;
-	/** How many polls so far had an answer after which a run that was never seen is given up soon. */
+	/** How many polls have got an answer that is retried only a few times (`answerKinds.ts`). */
 	doubtfulAnswers: number;
-	/** An earlier attempt has started the run: where it has failed, another one is begun. */
+	/** Whether an earlier attempt started the run. If the run has failed or is gone, the item is begun again. */
 	isEarlier?: boolean;
 	/** The date of the first poll at or after the time limit that got no answer; absent before. */
 	graceFrom?: number;
-	/** How many polls since then the service has refused (429). */
+	/** How many polls since then got a 429. */
 	refusals?: number;
 }
 
 interface Known {
 	/**
-	 * Hashes of what the item was to start. There are two where the agent was given by its name: one with the
-	 * name, and one with the ID that it had.
+	 * Hashes of what the item was to start. There are two if the agent was given by name: one with the name,
+	 * and one with the ID that was found for it.
 	 */
 	fingerprints?: string[];
-	/** The user has changed the node since: it counts only where the item would start the same. */
+	/**
+	 * Whether the user has changed the node since. The record then counts only if the item would start the same
+	 * run.
+	 */
 	isOld?: boolean;
 	run?: KnownRun;
 }
@@ -72,7 +75,7 @@ export type Item = Known &
 	(
 		| {
 				is: 'notBegun';
-				/** What an earlier attempt of the node has left of it, to go on from. */
+				/** What an earlier attempt has left of the item, to go on from. */
 				earlier?: Item;
 		  }
 		| {
@@ -93,7 +96,10 @@ export type Item = Known &
 				failure: Failure;
 				/** What the next attempt goes on from; absent when it begins the item anew. */
 				earlier?: Item;
-				/** It was not begun, since it may have been before: if it ends the node, it does so last. */
+				/**
+				 * Whether the item was not begun because an earlier attempt may have begun it. It ends the node only
+				 * when nothing else is left to do.
+				 */
 				isRefused?: boolean;
 		  }
 	);
@@ -104,7 +110,7 @@ export type Waiting = ItemThatIs<'waiting'>;
 
 export const NOT_BEGUN: ItemThatIs<'notBegun'> = { is: 'notBegun' };
 
-/** The item with its outputs. */
+/** The item as done, with its outputs. */
 export function done(
 	{ fingerprints, run }: Item,
 	outputs: IDataObject[],
@@ -113,7 +119,7 @@ export function done(
 	return { is: 'done', fingerprints, run, outputs, isUnsuccessful };
 }
 
-/** The item without a result. If its run is known, the message names it; the next attempt goes on from here. */
+/** The item as failed. If its run is known, the message names it, and the next attempt goes on from there. */
 export function failed(item: Item, failure: Failure): ItemThatIs<'failed'> {
 	const earlier = earlierOf(item);
 	const { fingerprints } = earlier ?? item;
@@ -121,7 +127,7 @@ export function failed(item: Item, failure: Failure): ItemThatIs<'failed'> {
 	return { is: 'failed', fingerprints, run, failure: naming(run, failure), earlier };
 }
 
-/** The same of an item whose run itself has ended so: the next attempt begins it anew. */
+/** The same for an item whose run has ended without success: the next attempt begins it anew. */
 export function failedForGood(item: Item, failure: Failure): ItemThatIs<'failed'> {
 	return { ...failed(item, failure), earlier: undefined };
 }

@@ -3,7 +3,7 @@ import type { IExecuteFunctions } from 'n8n-workflow';
 import { asText, fail } from './failure';
 import { shorten } from './wording';
 
-/** The first two are those of the parameter's `typeOptions`. */
+/** `minValue` and `maxValue` are those of the parameter's `typeOptions`. */
 interface Range {
 	minValue: number;
 	maxValue?: number;
@@ -16,7 +16,7 @@ interface Range {
  * Reads a number that a user or an expression gave, as a number or as text.
  *
  * @param label the parameter's display name, for the message
- * @throws FailureError if it is none, or out of its range
+ * @throws FailureError if it is not a number, or out of its range
  */
 export function readNumber(
 	value: unknown,
@@ -48,7 +48,7 @@ export function readBoolean(value: unknown, label: string): boolean {
 	return boolean ?? refuse(value, label, 'true or false');
 }
 
-/** Reads a text: nothing is an empty one, and a number or a boolean has one. */
+/** Reads a text. Undefined and null count as an empty one; a number or a boolean is taken as text. */
 export function readText(value: unknown, label: string): string {
 	if (value === undefined || value === null) return '';
 	const isText = typeof value !== 'object' && typeof value !== 'function' && !Number.isNaN(value);
@@ -66,8 +66,9 @@ export function readChoice<T extends string>(
 }
 
 /**
- * Gives what an item has for an option of the collection 'Options', or the default of one that the user has
- * not added. An expression that gives nothing is no default: it has a value, and a wrong one.
+ * Gives a function that reads an item's options from the collection 'Options': the value of an option, or the
+ * default if the user has not added it. An option whose expression gives nothing does not get the default: it
+ * has a value, and a wrong one.
  */
 export function readOptions(
 	context: IExecuteFunctions,
@@ -77,7 +78,7 @@ export function readOptions(
 	return (name, byDefault) => (options.has(name) ? options.get(name) : byDefault);
 }
 
-/** A value that is no text of its own, or the text in any case and with space around it, as a word. */
+/** A value in the form in which it is compared: as text, without case and surrounding space. */
 function wordOf(value: unknown): string {
 	return asText(value).trim().toLowerCase();
 }

@@ -1,13 +1,13 @@
 /**
- * What the editor stores of an agent's texts with the node. n8n evaluates every stored text that begins with
- * '=' when the node is executed, asks a model for every `$fromAI(...)` in one, and loses values under names
- * such as `__proto__` or `a"]b` (docs/n8n.md, The editor). So these texts are made harmless before.
+ * Makes the texts of an agent safe for the editor to store with the node. On execution, n8n evaluates every
+ * stored text that begins with '=', asks a model for every `$fromAI(...)` in one, and loses values under
+ * names such as `__proto__` or `a"]b` (docs/n8n.md, The editor).
  */
 
 /** The longest label, in UTF-16 units. The editor stores labels with the workflow. */
 const LONGEST_LABEL = 1_000;
 
-/** Shows nothing and parts nothing: the text looks as before. */
+/** An invisible character at which no line breaks. */
 export const WORD_JOINER = '\u2060';
 
 /** A text that is only shown, such as the name of an agent or of a field. A cut is shown as '…'. */
@@ -16,23 +16,24 @@ export function toLabel(text: string): string {
 	return shown.replace(/^=/, `${WORD_JOINER}=`).replace(/\$(?=fromAI)/gi, `$${WORD_JOINER}`);
 }
 
-/** Not between the two halves of a character. */
+/** Cuts a text, but never between the two halves of a character. */
 function cut(text: string): string {
 	return text.slice(0, LONGEST_LABEL - 1).replace(/[\ud800-\udbff]$/, '');
 }
 
-/** Names that stand for themselves. */
+/** Names that are column IDs as they are. */
 const PLAIN = /^[\p{L}\p{M}\p{N} _.,:;()/&+*?!@#'-]+$/u;
 
 /** What `toColumn` makes of one UTF-16 unit. */
 const ESCAPED = /%([0-9a-f]{4})/g;
 
 /**
- * The ID of a column of the resource mapper for a parameter's name: the name itself where that is safe to
- * store. {@link toParameterName} gives the name back.
+ * The ID of the resource mapper's column for a parameter: its name, if that is safe to store. {@link
+ * toParameterName} gives the name back.
  */
 export function toColumn(name: string): string {
-	// `constructor` and the like are not the object's own; lodash, through which n8n goes, takes no `prototype`.
+	// Not names such as `constructor`, which every object inherits, nor `prototype`, which n8n's lodash does
+	// not take.
 	if (PLAIN.test(name) && !(name in {}) && name !== 'prototype') return name;
 	return name.replace(/^.|[^\p{L}\p{M}\p{N} ]/gsu, (character) =>
 		character

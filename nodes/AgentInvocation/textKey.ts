@@ -1,6 +1,6 @@
 /**
- * What two texts have in common that differ in case or in their Unicode form alone, such as two forms of 'é'.
- * By way of capitals, since some small letters share theirs, and 'ß' is 'SS'.
+ * The same text for all texts that differ only in case or Unicode form, such as the two forms of 'é'. First
+ * in capitals: some small letters have the same capital, and that of 'ß' is 'SS'.
  */
 export function textKey(text: string): string {
 	return text.toUpperCase().toLowerCase().normalize('NFC');

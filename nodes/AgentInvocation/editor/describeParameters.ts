@@ -10,9 +10,9 @@ const AGENT_NOT_KNOWN =
 	"'Agent' is an expression that has no value yet, so its parameters are not known. Execute the previous nodes to see them here. 'Using Name-Value Pairs' and 'Using JSON' work without.";
 
 /**
- * What there is to know of the chosen agent's parameters, as the notice of a resource mapper that has no
- * fields: the one text of a node that the editor asks for and shows whole, as HTML (docs/n8n.md, The
- * editor). It always says something, since the editor would go on to show what it was given before.
+ * Describes the chosen agent's parameters in the notice of a resource mapper that has no fields. No other
+ * text that a node loads is shown whole by the editor, and as HTML (docs/n8n.md, The editor). There is always
+ * a text: without one, the editor would keep showing the previous one.
  */
 export async function describeParameters(
 	this: ILoadOptionsFunctions,

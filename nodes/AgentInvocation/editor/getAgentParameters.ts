@@ -14,10 +14,10 @@ import type { Agent, AgentParameter } from '../service/types';
 import { toColumn, toLabel } from '../storedText';
 
 /**
- * The parameters of the chosen agent as fields. The options that a parameter knows do not stand in the
- * agents' list, so each field is text.
+ * Gives the chosen agent's parameters as fields. All are text fields, since the agents' list does not tell
+ * which options a parameter has.
  *
- * @throws NodeApiError, upon which the editor offers to try again and keeps the fields it has
+ * @throws NodeApiError; the editor then offers to try again, and keeps the fields that it has
  */
 export async function getAgentParameters(
 	this: ILoadOptionsFunctions,
@@ -31,11 +31,11 @@ export async function getAgentParameters(
 }
 
 /**
- * Finds the agent that is chosen in the node. Parameters stand in the agents' list alone, so the list is
- * read. Gives undefined where 'Agent' is an expression that has no value yet.
+ * Finds the agent that is chosen in the node; undefined if 'Agent' is an expression that has no value yet.
+ * Reads the agents' list, the only place that has parameters.
  *
- * @param place of the editor, which wants to know something of it
- * @throws FailureError if it cannot be found
+ * @param place the place in the editor that asks (see {@link Question})
+ * @throws FailureError if the agent cannot be found
  */
 export async function findChosenAgent(
 	context: ILoadOptionsFunctions,
@@ -67,8 +67,8 @@ async function readAgentOf(
 	});
 }
 
-// The editor shows the name of a field and nothing else of it; `describeParameters` shows the rest. The
-// button of a tool's field, by which the model fills it in, names the argument after it: no asterisk there.
+// The editor shows only a field's name; `describeParameters` shows the rest. In a tool, the argument that the
+// model fills in is named after the field, so its name gets no asterisk there.
 function toField({ name, required }: AgentParameter, marksRequired: boolean): ResourceMapperField {
 	return {
 		id: toColumn(name),

@@ -5,7 +5,7 @@ interface StoredAgent {
 	cachedResultName?: unknown;
 }
 
-/** `$parameter` in an expression. It gives the ID of an agent alone; `toJSON` gives all that is stored. */
+/** `$parameter` in an expression. Its `agentId` is only the agent's ID or name; `toJSON` gives all that is stored. */
 interface Parameters {
 	resource?: string;
 	operation?: string;
@@ -15,9 +15,10 @@ interface Parameters {
 	toJSON?(): { agentId?: StoredAgent; options?: { timeout?: unknown } };
 }
 
-// The editor evaluates these functions in expressions, so they use nothing from outside but what they are given.
+// The editor evaluates the text of these functions in expressions, so they may use nothing but their
+// arguments.
 
-/** What the chosen agent is called; empty where that is not known before the node is executed. */
+/** The chosen agent's name, or 'agent' and its ID; empty if it is not chosen or is an expression. */
 function nameOf({ mode, value, cachedResultName }: StoredAgent = {}): string {
 	const name = mode === 'list' ? String(cachedResultName ?? '').split(' — ')[0] : value;
 	const text = String(name || '');
@@ -48,11 +49,12 @@ function expressionOf(describe: typeof describeNode): string {
 	return `={{ (${describe.toString()})($parameter, ${nameOf.toString()}) }}`;
 }
 
-/** What stands below the node's name: its agent, since n8n names the node by its operation. */
+/** The text below the node's name: the agent, since n8n already names the node after its operation. */
 export const subtitle = expressionOf(describeNode);
 
 /**
- * What a stored execution waits for, and for how long at most. The editor renders it as HTML, and gives it none
- * of the execution's data: only n8n's own list of executions tells when the next poll is.
+ * What a stored execution waits for, and for how long at most. The editor renders this as HTML. The
+ * expression has none of the execution's data, so only n8n's list of executions can tell when the next poll
+ * is.
  */
 export const waitingTooltip = expressionOf(describeWait);

@@ -13,8 +13,8 @@ import { toLabel } from '../storedText';
 import { textKey } from '../textKey';
 
 /**
- * The agents for the editor's list: a page at a time, or all that match once the user searches, since
- * the service has no search of its own.
+ * Gives the agents for the editor's list: one page at a time or, once the user searches, all that match,
+ * since the service cannot search.
  *
  * @throws NodeApiError, which the editor shows in the list
  */
@@ -52,11 +52,11 @@ async function search(
 	};
 }
 
-// Between a name and its description. The node's subtitle cuts there.
+// Stands between an agent's name and its description. `nameOf` in nodeTexts.ts cuts there.
 const DESCRIPTION_MARK = ' — ';
 const LONGEST_DESCRIPTION = 40;
 
-// The editor shows the name of a list's item and nothing else of it.
+// The editor shows only the name of a list's item, so the description is put into the name.
 function toListItem({ id, name, description }: Agent): INodeListSearchItems[] {
 	if (id === undefined) return [];
 	const about = description.replace(/\s+/g, ' ').trim();

@@ -3,10 +3,10 @@ import type { IDataObject, IExecuteFunctions, IRunExecutionData } from 'n8n-work
 import { isJsonObject } from '../service/types';
 import { heldBy, storedExecution } from './host';
 
-/** The modes of executions for whose result nobody waits. */
+/** The modes of executions whose result nobody waits for. */
 const UNAWAITED_MODES = ['trigger', 'retry', 'error'];
 
-/** Those of executions that a webhook or a chat may have started, which may be answered with the result. */
+/** The modes of executions that a webhook or a chat may have started, and may be answered with. */
 const ANSWERED_MODES = ['webhook', 'manual'];
 
 /** Who waits, as the end of a sentence. */
@@ -17,12 +17,12 @@ const waiting = {
 	caller: 'somebody may wait for the result of the workflow that has called this one',
 };
 
-/** What n8n tells a workflow of the one that has called it; n8n 1 tells nothing. */
+/** What n8n tells a workflow about its caller. n8n 1 tells nothing. */
 type ToldOfCaller = NonNullable<
 	NonNullable<IRunExecutionData['parentExecution']>['executionContext']
 >;
 
-/** Who waits for what the execution gives, as the end of a sentence; undefined when nobody does. */
+/** Who waits for the execution's result, as the end of a sentence; undefined if nobody does. */
 export async function whoWaits(context: IExecuteFunctions): Promise<string | undefined> {
 	const mode = context.getMode();
 	if (UNAWAITED_MODES.includes(mode)) return undefined;
@@ -32,13 +32,14 @@ export async function whoWaits(context: IExecuteFunctions): Promise<string | und
 }
 
 /**
- * n8n answers a webhook or a chat as soon as the execution waits; in queue mode, one that a node below
- * is to answer as well.
+ * Whether the webhook or chat that started the execution is answered with what a node outputs. n8n would
+ * answer it as soon as the execution is stored, in queue mode even where a 'Respond to Webhook' node after
+ * this one is to answer.
  */
 function isAnsweredWithOutput(context: IExecuteFunctions): boolean {
 	const { name } = context.getNode();
 	const before = context.getParentNodes(name, { includeNodeParameters: true });
-	// Of several triggers one has started this execution.
+	// Only one of several triggers has started this execution: the one that has run data.
 	const runData = heldBy(context)?.resultData.runData ?? {};
 	const executed = before.filter((node) => runData[node.name] !== undefined);
 	const modes = (executed.length > 0 ? executed : before).map(responseModeOf);
@@ -59,11 +60,11 @@ function responseModeOf(node: { type: string; parameters?: IDataObject }): unkno
 }
 
 /**
- * Which of the workflows that have called one another, up to this one, waits for a result that parking would
- * spoil. All that n8n tells of them is what it has stored; what that does not tell is taken for the worst.
+ * Which caller waits for a result that parking would spoil: this execution's caller, that one's caller, and
+ * so on. n8n tells only what it has stored of them; where that is not enough, the worst is assumed.
  *
- * @param id of the execution that may have been called
- * @param told of it to the one that it has called, if n8n tells that
+ * @param id the ID of the execution whose caller is looked for
+ * @param told what n8n has told the called execution about this one, if anything
  */
 async function whichCallerWaits(
 	context: IExecuteFunctions,
@@ -71,12 +72,13 @@ async function whichCallerWaits(
 	told?: ToldOfCaller,
 ): Promise<string | undefined> {
 	const stored = await storedExecution(context, id);
-	// It has waited before, and so have all that wait for it.
+	// This execution was stored before, and so were all that wait for it.
 	if (stored?.waitTill) return undefined;
 	const caller = stored?.parentExecution;
-	// Nobody waits for what is called and left.
+	// A caller that goes on without a result does not wait.
 	if (caller?.shouldResume === false) return undefined;
 	if (!caller) {
+		// The first caller has none; of this execution, n8n has then not told the caller.
 		const isFirst = id !== context.getExecutionId();
 		return isFirst && !mayBeAnswered(told, stored) ? undefined : waiting.caller;
 	}
@@ -84,7 +86,10 @@ async function whichCallerWaits(
 	return await whichCallerWaits(context, caller.executionId, caller.executionContext);
 }
 
-/** How many items a workflow was called with: what its first node gave, or is to be given where it has not run. */
+/**
+ * How many items a workflow was called with: the output of the node that ran first, or the input of the next
+ * one if none has.
+ */
 function itemsGivenTo({ resultData, executionData }: IRunExecutionData): number {
 	const tasks = Object.values(resultData.runData).flat();
 	const first = tasks.find(({ executionIndex }) => executionIndex === 0);
@@ -95,19 +100,19 @@ function itemsGivenTo({ resultData, executionData }: IRunExecutionData): number 
 /**
  * Whether the first of all callers may be answered with its result.
  *
- * @param told of it to the one that it has called
+ * @param told what n8n has told the execution that it called
  */
 function mayBeAnswered(
 	told: ToldOfCaller | undefined,
 	stored: IRunExecutionData | undefined,
 ): boolean {
-	// n8n 1 does not tell how it was started: then its trigger decides.
+	// n8n 1 does not tell how the caller was started. 'webhook' then lets the trigger's settings decide.
 	const { source = 'webhook', triggerNode } = told ?? {};
 	if (UNAWAITED_MODES.includes(source)) return false;
 	if (!ANSWERED_MODES.includes(source)) return true;
-	// Started by hand, nothing is stored of it before its end.
+	// Of an execution that was started by hand, n8n stores nothing before its end; its trigger is told.
 	if (source === 'manual' && triggerNode?.type.endsWith('.manualTrigger')) return false;
-	// It is the trigger's, until n8n has stored what came after it.
+	// The next entry is the trigger's own until n8n has stored any progress after it.
 	const [entry] = stored?.executionData?.nodeExecutionStack ?? [];
 	if (!entry || entry.source) return true;
 	const mode = responseModeOf(entry.node);

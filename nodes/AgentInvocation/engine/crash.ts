@@ -8,18 +8,18 @@ import type { Suspension } from './suspend';
 const EARLY_MS = 10_000;
 
 /**
- * Whether an execution that ended unforeseen after a suspension may have begun items since n8n stored it. It
- * has not while n8n had it parked: it ended then if the date of its resume has not come yet, or had not come
- * when it was stopped, which n8n notes (docs/n8n.md, Memory).
+ * Whether an execution that crashed or was stopped after a suspension may have begun items since n8n stored
+ * it. It has not if it ended while it was parked: before its resume date, which is either still to come or
+ * later than the date on which it was stopped (docs/n8n.md, Memory).
  *
- * @param crashedIn its ID
+ * @param crashedIn the ID of that execution
  */
 export async function mayHaveGoneOn(
 	context: IExecuteFunctions,
 	crashedIn: string,
 	{ until = 0 }: Suspension,
 ): Promise<boolean> {
-	// A checkpoint is over at once.
+	// A checkpoint has no such date: the execution goes on at once.
 	const resumesFrom = until - EARLY_MS;
 	if (Date.now() < resumesFrom) return false;
 	const stored = await storedExecution(context, crashedIn);

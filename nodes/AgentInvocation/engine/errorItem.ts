@@ -8,10 +8,10 @@ import { toNodeError } from './nodeError';
 /**
  * The output item of an item that failed while the node continues.
  *
- * From 2.36 on, n8n knows an error item by its keys, sends it to the error output and keeps all of its json.
- * Before, it needs the `error` property for that, and then keeps the message alone; later that same property
- * would lose the details there too. A model that called the node as a tool reads it, and is
- * told what to do as well.
+ * n8n 2.36 and later recognises an error item by its keys, sends it to the error output, and keeps all of its
+ * json. Earlier versions recognise it by its `error` property, and keep only the message. The property is
+ * therefore set only there, and only for the error output: later versions would lose the details with it too.
+ * If the node is a tool, the model reads the item, so it also says what to do.
  */
 export async function toErrorItem(
 	context: IExecuteFunctions,
@@ -19,7 +19,7 @@ export async function toErrorItem(
 	itemIndex: number,
 ): Promise<INodeExecutionData> {
 	const { message, description, details } = failure;
-	// n8n knows it by having no other keys than these.
+	// n8n recognises an error item by these two keys, without any others.
 	const json = { error: bound(message), details: { ...details } };
 	const pairedItem = { item: itemIndex };
 	if (isTool(context)) return { json: { ...json, advice: bound(description) }, pairedItem };
@@ -30,8 +30,8 @@ export async function toErrorItem(
 }
 
 /**
- * Whether n8n finds the input item of an item. It looks for those of the error output, and if it does not
- * find one, it puts the node's input in place of all of its outputs (docs/n8n.md, Errors).
+ * Whether n8n finds the input item that an item is paired with. n8n looks it up for items of the error output
+ * and, if it finds none, replaces all outputs of the node with the node's input (docs/n8n.md, Errors).
  */
 function hasInput(context: IExecuteFunctions, itemIndex: number): boolean {
 	const source = context.getExecuteData().source?.main?.[0];

@@ -6,13 +6,13 @@ import type {
 	IWorkflowSettings,
 } from 'n8n-workflow';
 
-/** Whether the node is the tool of an AI Agent: n8n gives its type then another name. */
+/** Whether the node is the tool of an AI Agent: n8n then gives its type a name that ends in 'Tool'. */
 export function isTool(context: { getNode(): INode }): boolean {
 	return context.getNode().type.endsWith('Tool');
 }
 
 /**
- * Whether the node runs in the process of an AI Agent, as its tool: the entry that is executed is then the
+ * Whether the node runs as a tool inside the process of its AI Agent. The entry that is executed is then the
  * agent's own (docs/n8n.md, Obstacles).
  */
 export function runsInAgent(context: IExecuteFunctions): boolean {
@@ -33,7 +33,10 @@ export function keptBy(context: IExecuteFunctions, of: 'node' | 'flow'): IDataOb
 	}
 }
 
-/** The version of the host's n8n-workflow, which goes with n8n's own; zeros when the host does not tell. */
+/**
+ * The version of the host's n8n-workflow; zeros if it cannot be read. Its major number is n8n's own, its
+ * minor one can differ (1.120 in n8n 1.123).
+ */
 export async function hostVersion(): Promise<{ major: number; minor: number }> {
 	try {
 		const { version } = await import('n8n-workflow/package.json');
@@ -44,18 +47,18 @@ export async function hostVersion(): Promise<{ major: number; minor: number }> {
 	}
 }
 
-/** The workflow's settings. Older hosts do not tell them: it is empty then. */
+/** The workflow's settings; empty on older hosts, which do not give them. */
 export function workflowSettings(context: IExecuteFunctions): IWorkflowSettings {
 	const host: Partial<Pick<IExecuteFunctions, 'getWorkflowSettings'>> = context;
 	return host.getWorkflowSettings?.() ?? {};
 }
 
-/** What n8n holds of the execution. It does not promise it to nodes; it may be missing. */
+/** What n8n holds of the execution in memory. n8n does not promise it to nodes, so it may be missing. */
 export function heldBy(context: IExecuteFunctions): IRunExecutionData | undefined {
 	return (context as { runExecutionData?: IRunExecutionData }).runExecutionData;
 }
 
-/** What n8n has stored of an execution; undefined where it does not tell. */
+/** What n8n has stored of an execution; undefined if n8n does not give it. */
 export async function storedExecution(
 	context: IExecuteFunctions,
 	executionId: string | undefined,
@@ -67,16 +70,16 @@ export async function storedExecution(
 	}
 }
 
-/** Whether an item that fails is output: n8n would output the node's input in place of an error that is thrown. */
+/** Whether a failed item is output. If its error were thrown, n8n would output the node's input in its place. */
 export function continues(context: IExecuteFunctions): boolean {
-	// A model gets no more than the message of an error that is thrown, and from some hosts nothing.
+	// Of a thrown error, a model gets only the message, and from some hosts nothing.
 	return context.continueOnFail() || isTool(context);
 }
 
 /** The most attempts that n8n makes with Retry On Fail. */
 export const MOST_ATTEMPTS = 5;
 
-/** How many attempts Retry On Fail allows, the first included: as many as n8n does (docs/n8n.md, Memory). */
+/** How many attempts Retry On Fail allows, including the first; the same as n8n's own count (docs/n8n.md, Memory). */
 export function mostAttempts(context: IExecuteFunctions): number {
 	const { retryOnFail, maxTries } = context.getNode();
 	return retryOnFail ? Math.min(MOST_ATTEMPTS, Math.max(2, maxTries || 3)) : 1;

@@ -13,8 +13,7 @@ import { bound, few } from '../wording';
 type Context = IExecuteFunctions | ILoadOptionsFunctions;
 
 /**
- * Makes n8n's error of a failure: a `NodeApiError` when the service answered, else a
- * `NodeOperationError`.
+ * Turns a failure into n8n's error: a `NodeApiError` if the service answered, else a `NodeOperationError`.
  *
  * @param otherRuns runs that other items started and whose results this error keeps from the workflow
  */
@@ -37,8 +36,8 @@ export function toNodeError(
 }
 
 /**
- * Makes n8n's error of what the editor met. Always a `NodeApiError`: the editor gets the
- * descriptions of no other errors. It shows them as plain text.
+ * Turns what was thrown into n8n's error for the editor. It is always a `NodeApiError`, since the editor
+ * shows the description of no other error. It shows the description as plain text.
  */
 export function toEditorError(context: ILoadOptionsFunctions, thrown: unknown): NodeApiError {
 	const failure = failureOf(thrown);
@@ -46,11 +45,11 @@ export function toEditorError(context: ILoadOptionsFunctions, thrown: unknown): 
 }
 
 /**
- * The error of a node whose execution was cancelled. n8n shows an execution as canceled, not as failed,
- * when the message of its error says so.
+ * The error of a node whose execution was canceled. n8n shows an execution as canceled, not as failed, if the
+ * message of its error contains that word.
  *
- * @param runs that the node has started
- * @param failures of items that have failed already
+ * @param runs the runs that the node has started
+ * @param failures those of items that had failed already
  */
 export function cancelledError(
 	context: IExecuteFunctions,
@@ -75,8 +74,8 @@ function apiError(context: Context, { message, details }: Failure): NodeApiError
 	return new NodeApiError(context.getNode(), {}, { message, httpCode });
 }
 
-// n8n's classes put a text of their own in place of a message that holds the name of a system error
-// anywhere, even inside a word, and drop a description that equals the message (docs/n8n.md, Errors).
+// Puts our texts back. n8n's classes replace a message that contains the name of a system error, even inside
+// a word, and drop a description that equals the message (docs/n8n.md, Errors).
 function inWords<E extends NodeApiError | NodeOperationError>(
 	error: E,
 	message: string,
@@ -87,12 +86,15 @@ function inWords<E extends NodeApiError | NodeOperationError>(
 	return error;
 }
 
-/** n8n's editor renders a node's error and a notice as HTML, and parts of ours come from the service. */
+/**
+ * Escapes a text for where n8n's editor renders HTML: a node's error and a notice. Parts of these come from
+ * the service.
+ */
 export function escapeHtml(text: string): string {
 	return text.replace(/&/g, '&amp;').replace(/</g, '&lt;').replace(/>/g, '&gt;');
 }
 
-/** What to do, and then what is to be looked up: other runs, codes and IDs. */
+/** What to do, followed by what helps to look it up: other runs, codes and IDs. */
 function describe({ description, details }: Failure, otherRuns: RunOfItem[] = []): string {
 	const runs = otherRuns.map(
 		({ itemIndex, agentId, runId }) => `item ${itemIndex}: run ${runId} of agent ${agentId}`,
@@ -109,14 +111,17 @@ function describe({ description, details }: Failure, otherRuns: RunOfItem[] = []
 	);
 }
 
-/** A text of a service may hold the word by which n8n takes a failed execution for one that was stopped. */
+/**
+ * Respells 'canceled', by which n8n takes a failed execution for a canceled one. The service's texts may
+ * contain it.
+ */
 function notCanceled(message: string): string {
 	return message.replaceAll('canceled', 'cancelled');
 }
 
 /**
- * The output panel shows a message as text, but n8n's notification as HTML, which it rids of scripts alone
- * (docs/n8n.md, Errors). After what begins a tag stands a character that shows nothing.
+ * Puts an invisible character after each `<` that begins a tag. The output panel shows a message as text, but
+ * n8n's notification renders it as HTML and removes only scripts (docs/n8n.md, Errors).
  */
 function withoutTags(message: string): string {
 	return message.replace(/<(?=[a-z/!?])/gi, `<${WORD_JOINER}`);

@@ -6,10 +6,11 @@ import { hostVersion, isTool, runsInAgent, workflowSettings } from './host';
 const TRIED_VERSIONS = [1, 2];
 
 /**
- * Why the engine cannot be asked for anything, neither to make a checkpoint nor to park, as the end of a sentence.
- * Sources: docs/n8n.md, Obstacles.
+ * Why n8n's engine cannot be asked for a suspension (a park or a checkpoint), as the end of a sentence;
+ * undefined if it can. Sources: docs/n8n.md, Obstacles.
  *
- * @param passesResponses whether the host does to `execute`, as those do that can be asked
+ * @param passesResponses whether the host passes a response to `execute`, as hosts do that carry out such
+ *   requests
  */
 export async function engineObstacle(
 	context: IExecuteFunctions,

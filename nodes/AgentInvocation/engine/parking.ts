@@ -7,49 +7,56 @@ import { whoWaits } from './callers';
 import { workflowSettings } from './host';
 import { engineObstacle } from './obstacles';
 
-/** How long before the workflow's own timeout a wait ends, in ms: a stored one has to be resumed first. */
+/**
+ * How long before the workflow's own timeout a wait ends, in ms. A stored wait has to be resumed before it
+ * can end.
+ */
 const BEFORE_WORKFLOW_TIMEOUT_MS = 30_000;
 
-/** Workflows that leave less time, in ms, are ended by n8n. */
+/**
+ * If the workflow's timeout leaves less than this for a wait, in ms, the wait does not end early: n8n ends
+ * the execution.
+ */
 const SHORTEST_WORKFLOW_MS = 60_000;
 
-/** The execution is not parked for less, in ms. */
+/** With less time than this left, in ms, the execution is not parked. */
 const LEAST_TIME_LEFT_MS = 2 * SHORTEST_STORED_DELAY_MS;
 
 const TIMEOUT_IS_NEAR = "the workflow's own timeout is near";
 
-/** When n8n loaded the node, and when it first resumed an execution of it since, by the clock. */
+/** Moments of the clock: when n8n loaded the node, and when it first resumed an execution after that. */
 export const hostStart = { loadedAt: clock.now(), resumedAt: Infinity };
 
 /**
- * How long n8n's recovery may take after the first resume of its start, in ms. It reads executions that run
- * and writes 'crashed' over what they are a moment later, so for some seconds none that was resumed ends, and
- * for a minute none is parked again.
+ * How long n8n's recovery may take after the first resume, in ms. Recovery reads executions that are running,
+ * and a moment later overwrites their status with 'crashed'. So for the first of these times no resumed
+ * execution may end, and for the second none may be parked again.
  */
 const RECOVERY_MS = { beforeEnds: 30_000, beforeParks: 60_000 };
 
-/** Whether, when and why not the execution of a node is parked. */
+/** Whether and when the node's execution may be parked, and why not. */
 export interface Parking extends Pass {
-	/** Why n8n may not store the execution; undefined when it may. */
+	/** Why n8n may not store the execution, as the end of a sentence; undefined if it may. */
 	obstacle(this: void): Promise<string | undefined>;
-	/** Whether a checkpoint may be made, which n8n stores where it saves progress. */
+	/** Whether checkpoints may be made. n8n stores one if the workflow saves its progress. */
 	checkpoints: boolean;
-	/** Before that time, by the clock, nothing is polled. */
+	/** The moment of the clock before which nothing is polled. */
 	pollsFrom: number;
-	/** Before that time, by the clock, nothing is parked. */
+	/** The moment of the clock before which nothing is parked. */
 	parksFrom: number;
-	/** What the output panel is to say. */
+	/** Hints for the output panel. */
 	hints: Set<string>;
 }
 
-/** What the node knows of its run so far. */
+/** What is known when a pass of the node begins. */
 interface Begun {
 	/** Whether the host passes a response to `execute`. */
 	passesResponse: boolean;
 	/** When the node began, in ms since the epoch. */
 	beganOn: number;
-	/** Whether the execution has been parked before, and whether it was just now. */
+	/** Whether the execution has been parked before. */
 	hasParked: boolean;
+	/** Whether it was just resumed from being parked. */
 	isResumed: boolean;
 }
 
@@ -62,7 +69,7 @@ export async function openParking(
 	const time = new PassTime();
 	const endsOn = endOfWorkflow(context, beganOn);
 	const holdsFrom = isResumed ? startOfRecovery(clock.now()) : -Infinity;
-	// Seldom asked for, and dear: what n8n has stored is read.
+	// Asked only when needed, since it reads executions from n8n's database.
 	let waiter: Promise<string | undefined> | undefined;
 	return {
 		time,
@@ -81,10 +88,11 @@ export async function openParking(
 }
 
 /**
- * When n8n's recovery may have begun, by the clock; -Infinity when that is long ago. What is resumed sooner
- * after n8n has loaded the node than any pause takes was stored before, so n8n has just started.
+ * The moment of the clock at which n8n's recovery may have begun; -Infinity if n8n was not just started. An
+ * execution that is resumed sooner after n8n loaded the node than any park can end was stored before that, so
+ * n8n has just started.
  *
- * @param now at which an execution is resumed
+ * @param now the moment at which an execution is resumed
  */
 function startOfRecovery(now: number): number {
 	hostStart.resumedAt = Math.min(hostStart.resumedAt, now);
@@ -93,10 +101,10 @@ function startOfRecovery(now: number): number {
 }
 
 /**
- * When a wait has to end because n8n ends the execution, in ms since the epoch: its timeout counts
- * parked time. A retry has the beginning of the execution that it repeats.
+ * When a wait has to end because of the workflow's own timeout, in ms since the epoch; parked time counts.
+ * For a retry, n8n gives the beginning of the execution that is retried, so `beganOn` is used.
  *
- * @param beganOn when the node began, where the host does not tell when the execution did
+ * @param beganOn when the node began
  */
 function endOfWorkflow(context: IExecuteFunctions, beganOn: number): number {
 	const { executionTimeout = 0 } = workflowSettings(context);
@@ -106,7 +114,10 @@ function endOfWorkflow(context: IExecuteFunctions, beganOn: number): number {
 	return (establishedOn ?? beganOn) + executionTimeout * 1_000 - BEFORE_WORKFLOW_TIMEOUT_MS;
 }
 
-/** Whether n8n may save the execution's progress. A person watches one that is started by hand. */
+/**
+ * Whether n8n may save the execution's progress. By default it counts as yes, except for an execution that is
+ * started by hand, which a person watches.
+ */
 function savesProgress(context: IExecuteFunctions): boolean {
 	const { saveExecutionProgress = 'DEFAULT' } = workflowSettings(context);
 	return saveExecutionProgress === 'DEFAULT'

@@ -19,9 +19,9 @@ import { isJsonObject } from '../service/types';
 /** The key of the action's input. No item has it. */
 const MARK = 'agentInvocationSuspension';
 
-/** The node hands control to the engine, and gets it back. */
+/** A suspension: the node hands control to the engine, and gets it back later. */
 export interface Suspension {
-	/** A park's: when n8n is to resume, in ms since the epoch. Absent for a checkpoint. */
+	/** When n8n is to resume a parked execution, in ms since the epoch; absent for a checkpoint. */
 	until?: number;
 	/** Where the node's input came from, which the engine overwrites. */
 	source: unknown;
@@ -33,9 +33,9 @@ interface Action extends Suspension {
 	runs: number;
 }
 
-/** Asks the engine for a suspension. The node's memory must hold all that it is to go on with. */
+/** Asks the engine for a suspension. All that the node needs to go on must be in its memory by now. */
 export function requestSuspension(context: IExecuteFunctions, action: Action): EngineRequest {
-	// That of an execution that n8n retries: it would take it for one of the action.
+	// An execution that n8n retries may still hold its old error, which the engine would take for the action's.
 	delete heldBy(context)?.resultData.error;
 	return {
 		actions: [
@@ -52,7 +52,7 @@ export function requestSuspension(context: IExecuteFunctions, action: Action): E
 	};
 }
 
-/** What this pass of the node is to do if the engine runs it as the action; undefined if it does not. */
+/** The action, if the engine runs this pass of the node as one; otherwise undefined. */
 export function readAction(context: IExecuteFunctions): Action | undefined {
 	if (context.getExecuteData().node.rewireOutputLogTo !== 'main') return undefined;
 	const mark = context.getInputData()[0]?.json[MARK];
@@ -61,18 +61,18 @@ export function readAction(context: IExecuteFunctions): Action | undefined {
 	return { until, runs: mark.runs, source: mark.source };
 }
 
-/** Does what the action is to do, and gives what the node shows while the execution waits. */
+/** Carries out the action. Its output is what n8n shows of the node while the execution waits. */
 export async function suspend(
 	context: IExecuteFunctions,
 	{ until, runs, source }: Action,
 ): Promise<INodeExecutionData[][]> {
 	const entry = context.getExecuteData();
 	putSource(context, source);
-	// The engine has set it on the node that all entries share. It would redirect the node's output.
+	// The engine has set this on the node object that all entries share. It would redirect the node's output.
 	delete entry.node.rewireOutputLogTo;
-	// n8n switches the node of the entry that waited off, so that one must not be shared.
+	// On resume, n8n switches off the node of this entry, so the entry needs a node object of its own.
 	entry.node = { ...entry.node, alwaysOutputData: false, executeOnce: false, retryOnFail: false };
-	// Without input, n8n passes over it.
+	// On resume, n8n passes over an entry without input.
 	entry.data = { ...entry.data, main: [null] };
 	if (until === undefined) return [[]];
 	const resumesOn = new Date(until);
@@ -83,47 +83,48 @@ export async function suspend(
 }
 
 /**
- * Puts the action's entry on the stack once more, before n8n does. Where n8n saves progress, it does so in
- * between: retried from there, it would switch off the first entry that it finds, the one that is to go on,
- * and give the node's input as its output. Over those of the action n8n passes.
+ * Puts the action's entry on the stack, before n8n does so itself. In between, n8n may save progress; a retry
+ * from there would find only the entry that is to go on, switch that off, and output the node's input.
+ * Entries of the action are passed over, however many there are.
  *
- * After it comes one that has the name of no node in the workflow. n8n's Retry with the saved workflow would
- * give all entries of the node one object, and switch that off; it refuses instead, and says the name.
+ * Behind it goes an entry whose node is not in the workflow. Without that, n8n's 'Retry with currently saved
+ * workflow' would give all entries of the node the same node object, and switch it off. With it, n8n refuses,
+ * and its message shows the name, which says what to choose instead.
  */
 function putBack(context: IExecuteFunctions, entry: IExecuteData): void {
 	const name = `${entry.node.name}, which waits: choose 'Retry with original workflow'`;
 	const refusing = {
 		...entry,
 		node: { ...entry.node, name, disabled: true },
-		// n8n tells nobody that it is executed.
+		// With this, n8n does not announce that the entry is executed.
 		metadata: { ...entry.metadata, nodeWasResumed: true },
 	};
 	heldBy(context)?.executionData?.nodeExecutionStack.unshift(entry, refusing);
 }
 
-/** Where the node's input comes from, to be kept over a suspension. */
+/** Where the node's input comes from, to be put back after a suspension. */
 export function sourceOf(context: IExecuteFunctions): unknown {
 	return deepCopy(context.getExecuteData().source?.main ?? null);
 }
 
 /**
- * Puts the source of the node's input back: the engine has put its own in its place. That breaks
- * `$('...').item` behind an If or a loop; and while the execution waits, the node would be its own source,
- * which n8n's Execute Workflow follows for ever when the caller of this workflow goes on.
+ * Puts back where the node's input comes from, which the engine has overwritten. That would break
+ * `$('...').item` behind an If or a loop. And while the execution waits, the node would be its own source,
+ * which n8n's Execute Workflow follows endlessly when this workflow's caller goes on.
  */
 function putSource(context: IExecuteFunctions, source: unknown): void {
 	const main = context.getExecuteData().source?.main;
-	// In place: the engine already holds the array for the node's run data.
+	// In place, since the engine already holds this array for the node's run data.
 	if (main && Array.isArray(source)) main.splice(0, main.length, ...(source as typeof main));
 }
 
-/** Takes the traces of a suspension from the node's entry, and from what the execution shows of the node. */
+/** Removes the traces of a suspension from the node's entry and from its run data. */
 export function removeTraces(context: IExecuteFunctions, source: unknown): void {
 	const entry = context.getExecuteData();
 	putSource(context, source);
 	delete entry.metadata?.nodeWasResumed;
 	delete entry.metadata?.subNodeExecutionData;
-	// n8n appends one for each action, and removes it only where that has put the execution to wait.
+	// n8n appends a run-data entry for each action, and removes it only when it resumes a parked execution.
 	const runs = heldBy(context)?.resultData.runData[context.getNode().name];
 	runs?.splice(Number(context.getWorkflowDataProxy(0).$runIndex));
 }

@@ -1,8 +1,8 @@
-/** How many items may have begun and not ended. */
+/** How many items may be in progress at a time. */
 export interface Concurrency {
-	/** Once the trial is over. */
+	/** When the trial is over. */
 	most: number;
-	/** Until then; the same if there is no trial. */
+	/** During the trial; equal to `most` if there is no trial. */
 	onTrial: number;
 }
 
@@ -14,19 +14,22 @@ export function fixedAt(count: number): Concurrency {
 	return { most: count, onTrial: count };
 }
 
-/** How long all runs of the trial go on before it is over, in ms. */
+/** The trial is over once all of its runs have gone on for this long, in ms. */
 export const TRIAL_MS = 5_000;
 
-/** The first items of a node. The others begin once one of them has succeeded, or all have gone on for a while. */
+/**
+ * The trial: the first items of a node. The others begin once one of these has succeeded, or all have gone on
+ * for a while.
+ */
 export class Trial {
 	private isOver = false;
 
-	/** When the latest of their waits began, by the clock. */
+	/** When the latest wait of the trial began, by the clock. */
 	private latestStartAt = -Infinity;
 
 	constructor(private readonly concurrency: Concurrency) {}
 
-	/** How many items may have begun and not ended. */
+	/** How many items may be in progress now. */
 	get limit(): number {
 		const { most, onTrial } = this.concurrency;
 		return this.isOver ? most : onTrial;
@@ -41,9 +44,9 @@ export class Trial {
 	}
 
 	/**
-	 * When the trial ends if no run succeeds before, by the clock; Infinity if time does not end it.
+	 * When time ends the trial, by the clock; Infinity if it does not.
 	 *
-	 * @param started how many of the items' runs go on
+	 * @param started how many items are in progress
 	 */
 	endsAt(started: number): number {
 		const { most, onTrial } = this.concurrency;

@@ -11,16 +11,15 @@ const MOST_BEGINNING = 100;
 const MOST_UNDER_WAY = 1_000;
 
 /**
- * Works through items, several at a time, begun in their order: each is begun, then polled when it is
- * due, until it is done or has failed. What an item waits for lies in its record, so the loop can end while
- * items wait, and another one can go on with the same records.
+ * Works through items, several at a time: begins each in turn, then polls it when it is due, until it is done
+ * or has failed. What an item waits for is in its record, so the loop can end while items wait, and another
+ * loop can go on with the same records.
  *
- * When the loop ends early, no further item is begun and the signals of those under way are aborted. It
- * still waits for each of them, so that nothing they were about to learn (the ID of a run just created)
- * is lost.
+ * If the loop ends early, it begins no further item and aborts the signals of those under way. It still waits
+ * for them, so that nothing they were about to learn is lost, such as the ID of a run that was just created.
  */
 export class Loop {
-	/** In their order; those from `nextToBegin` on. */
+	/** In the order in which they begin. Those before `nextToBegin` have begun. */
 	private notBegun: Array<{ index: number; item: ItemThatIs<'notBegun'> }> = [];
 
 	private nextToBegin = 0;
@@ -29,11 +28,13 @@ export class Loop {
 
 	private readonly underWay = new Map<number, AbortController>();
 
-	/** How many items have begun here, how many of them have no run yet, and how many begin before a checkpoint. */
+	/** How many items have begun in this loop. */
 	private begun = 0;
 
+	/** How many of them have no run yet. */
 	private beginning = 0;
 
+	/** How many begin before a checkpoint; Infinity if none is made. */
 	private readonly beforeCheckpoint: number;
 
 	private readonly trial: Trial;
@@ -41,7 +42,7 @@ export class Loop {
 	/** The first item that has failed, where that ends the loop. */
 	private failure: LoopEnd | undefined;
 
-	/** The same of an item that is refused: it ends the loop once nothing is left to do. */
+	/** The same for a refused item, which ends the loop only once nothing else is left to do. */
 	private refusal: LoopEnd | undefined;
 
 	private hasNews = false;
@@ -83,7 +84,7 @@ export class Loop {
 		return this.notBegun.length - this.nextToBegin;
 	}
 
-	/** How many items have begun and not ended. */
+	/** How many items are in progress. */
 	private get unfinished(): number {
 		return this.underWay.size + this.waiting.size;
 	}
@@ -94,14 +95,17 @@ export class Loop {
 		return isComplete ? this.trial.endsAt(this.unfinished) : Infinity;
 	}
 
-	/** What is known comes first. Where the loop is to end with a refusal, nothing new is begun. */
+	/**
+	 * Puts items that can go on from an earlier attempt first. If a refused item is to end the loop, others are
+	 * not begun at all.
+	 */
 	private order(): void {
 		const known = this.notBegun.filter(({ item }) => item.earlier);
 		const others = this.notBegun.filter(({ item }) => !item.earlier);
 		this.notBegun = this.refusal ? known : known.concat(others);
 	}
 
-	/** Starts what is to be done now, if the loop is not over. */
+	/** Begins and polls what is due now, unless the loop is over. */
 	private goOn(): LoopEnd | undefined {
 		if (this.work.cancel?.aborted) return { is: 'cancelled' };
 		if (this.failure) return this.failure;
@@ -141,7 +145,7 @@ export class Loop {
 	}
 
 	private async step(index: number, act: (signal: AbortSignal) => Promise<Item>): Promise<void> {
-		// A signal for each item under way: Node.js warns of one that many listen to.
+		// One signal for each item: Node.js warns if many listen to the same one.
 		const controller = new AbortController();
 		this.underWay.set(index, controller);
 		const item = await act(controller.signal);
@@ -166,10 +170,11 @@ export class Loop {
 		}
 	}
 
-	/** Waits until there is something to do, or ends the loop for the time that there is not. */
+	/** Waits until there is something to do, or ends the loop so that the execution is stored until then. */
 	private async whenIdle(): Promise<LoopEnd | undefined> {
 		const { trialEndsAt } = this;
 		const due = Math.min(this.waiting.dueAt, trialEndsAt);
+		// Nothing more can start before one of those under way has ended.
 		if (this.underWay.size >= MOST_UNDER_WAY) return await this.untilNews(Infinity);
 		if (this.underWay.size > 0 || trialEndsAt < Infinity) return await this.untilNews(due);
 		const next = await this.work.idle(this.waiting);

@@ -22,12 +22,12 @@ interface StoredMemory {
 	attempts: number;
 	/** Whether the host has passed a response to `execute`; with Retry On Fail, it does not always. */
 	passesResponse?: boolean;
-	/** By index; those that are not begun are absent. */
+	/** By index. Items that have not begun are absent. */
 	items: Record<string, Item>;
 	suspension?: Suspension;
 }
 
-/** How a run of the node begins. */
+/** How a pass of the node begins. */
 interface Opening {
 	/**
 	 * | what is stored      | in this execution                  | in another one (n8n's Retry)               |
@@ -42,11 +42,11 @@ interface Opening {
 	beginning: 'first' | 'resume' | 'afterCrash' | 'retry' | 'exhausted';
 	/** The suspension that has just ended, if one has. */
 	suspension?: Suspension;
-	/** The execution that ended unforeseen after it, if one has. */
+	/** The execution that crashed or was stopped after it, if one did. */
 	crashedIn?: string;
 }
 
-/** What is so when a run of the node begins. */
+/** The circumstances in which a pass of the node begins. */
 interface Present {
 	executionId: string;
 	entered: string;
@@ -66,6 +66,7 @@ function openingOf(
 	const { suspension, ...kept } = found;
 	const isRetried = found.executionId !== executionId;
 	const isChanged = isRetried && found.entered !== entered;
+	// A suspension is no new attempt.
 	const attempts = found.attempts + (suspension ? 0 : 1);
 	const stored = isRetried ? { ...kept, ...begun } : { ...kept, attempts };
 	const crashedIn = suspension && isRetried ? found.executionId : undefined;
@@ -87,31 +88,35 @@ function toBeginAgain(items: Record<string, Item>, isChanged: boolean): Record<s
 		const left = earlierOf(item);
 		if (!left) return [index, NOT_BEGUN];
 		const earlier = isChanged ? { ...left, isOld: true } : left;
+		// An item in doubt stays in doubt, and is refused.
 		return [index, earlier.is === 'inDoubt' ? earlier : { is: 'notBegun', earlier }];
 	});
 	return Object.fromEntries(again);
 }
 
 /**
- * All that the node knows of its items, in the node's context. n8n hands that context on to Retry On Fail
- * and to its Retry, and stores it with the execution (docs/n8n.md, Memory). Each run index of the node,
- * such as a turn of a loop, has its own. It lasts for one call where n8n keeps no context, or one for several
- * calls, or where nothing is to be kept.
+ * All that the node knows of its items, kept in the node's context. n8n hands that context on to Retry On
+ * Fail and to its Retry, and stores it with the execution (docs/n8n.md, Memory). Each run index of the node,
+ * such as a turn of a loop, has a memory of its own.
+ *
+ * The memory lasts for only one call of `execute` if n8n keeps no context, if several calls have the same
+ * one, or if nothing is to be kept.
  */
 export class Memory {
 	private constructor(
 		readonly opening: Opening,
 		/** What n8n stores. */
 		private readonly stored: StoredMemory,
-		/** Forgets all: the node has succeeded, and n8n retries it no more. */
+		/** Forgets everything: the node has succeeded, and n8n does not retry it any more. */
 		readonly clear: () => void,
 	) {}
 
 	/**
-	 * Opens the memory of a run of the node.
+	 * Opens the memory for a pass of the node.
 	 *
-	 * @param isKept whether what becomes of the items is to be remembered at all
-	 * @throws FailureError when the memory is not of this package's making; it names the runs that it can find
+	 * @param isKept whether the items are to be remembered at all
+	 * @throws FailureError if another version of this package wrote the memory; names the runs that it finds in
+	 *   it
 	 */
 	static open(context: IExecuteFunctions, isKept: boolean): Memory {
 		// The calls of a tool in its agent's process share run index and context, so each has its own memory.
@@ -149,7 +154,7 @@ export class Memory {
 		return this.stored.passesResponse === true;
 	}
 
-	/** An attempt that n8n makes all the same gives what this one gives. */
+	/** Uses up all attempts: if n8n makes another one, it outputs the same as this one. */
 	exhaust(): void {
 		this.stored.attempts = MOST_ATTEMPTS;
 	}
@@ -163,7 +168,7 @@ export class Memory {
 		else this.stored.items[index] = item;
 	}
 
-	/** Items that are not known to have begun may have: what n8n stored is older than their beginning. */
+	/** Marks all items that are not known to have begun as in doubt: they may have, after n8n stored this memory. */
 	doubtOthers(count: number): void {
 		for (let index = 0; index < count; index++) this.stored.items[index] ??= { is: 'inDoubt' };
 	}
@@ -183,8 +188,8 @@ export class Memory {
 }
 
 /**
- * A hash of what the user has entered in the node, expressions as they are written. How runs are waited for
- * does not matter: a wait with a longer time limit goes on with the same runs.
+ * A hash of what the user has entered in the node, with expressions as they are written. It leaves out how
+ * runs are waited for: after a change of the time limit, for example, the node goes on with the same runs.
  */
 function enteredIn(context: IExecuteFunctions): string {
 	const { parameters = {} } = context.getNode() as Partial<INode>;

@@ -27,13 +27,16 @@ import { whenToPark } from './whenToPark';
 import { hintAtInterval, placeOf } from './whereToWait';
 import type { LoopEnd } from './work';
 
-/** Whether the first output is that of an item that is done: the error in it is a run's, and no failed attempt. */
+/**
+ * Whether the first output is that of an item that is done. An `error` in it is then the run's own, not a
+ * failed attempt.
+ */
 function isOutputAsDone(items: Item[]): boolean {
 	const first = items.find((item) => item.is !== 'done' || item.outputs.length > 0);
 	return first?.is === 'done';
 }
 
-/** One run of the node, from its beginning or the end of a suspension until its end or the next suspension. */
+/** One pass of the node, up to its end or the next suspension. */
 export class NodeRun {
 	private readonly count: number;
 
@@ -54,13 +57,14 @@ export class NodeRun {
 		try {
 			concurrency = operation.concurrency(context);
 		} catch (thrown) {
+			// Its option has a wrong value, for all items.
 			this.failOthers(failureOf(thrown));
 		}
 		const loop = new Loop(
 			{
 				concurrency,
 				stopsAtFailure: !continues(context),
-				// In the same execution, what goes on is stored already.
+				// After a resume in the same execution, n8n has just stored everything.
 				checkpoints:
 					operation.runs === 'starts' &&
 					parking.checkpoints &&
@@ -92,7 +96,10 @@ export class NodeRun {
 		return Array.from({ length: this.count }, (_, index) => this.memory.item(index));
 	}
 
-	/** Brings the items to where they stand when the run begins. */
+	/**
+	 * Brings the items up to date: those in doubt are refused, and waits get the clock and the options of this
+	 * pass.
+	 */
 	private async prepare(): Promise<void> {
 		const { memory } = this;
 		for (const [index, item] of this.items.entries()) {
@@ -152,7 +159,7 @@ export class NodeRun {
 			const note = (next: Item) => memory.note(index, next);
 			return await act({ context, itemIndex: index, service, parking, signal, note });
 		} catch (thrown) {
-			// As it stands by now: a run may have been started.
+			// The item as it was noted last: a run may have been started before this was thrown.
 			const reached = memory.item(index);
 			return signal.aborted ? reached : failed(reached, failureOf(thrown));
 		}
@@ -161,6 +168,7 @@ export class NodeRun {
 	/** Asks the engine for a suspension, after which it runs the node again. */
 	private suspend(end: LoopEnd & { is: 'parked' | 'checkpoint' }): NodeOutput {
 		const { context, memory, source, parking } = this;
+		// Stored dates are those of the machine's clock, which may have been changed meanwhile.
 		const { changedBy } = parking.time;
 		for (const [index, item] of this.items.entries()) {
 			if (item.is === 'waiting') memory.note(index, movedBy(item, changedBy));
@@ -189,7 +197,7 @@ export class NodeRun {
 		for (const message of parking.hints) {
 			context.addExecutionHints({ message, location: 'outputPane' });
 		}
-		// With Retry On Fail, n8n takes an output that begins with `error` for a failed attempt.
+		// With Retry On Fail, n8n takes an output whose first item has `error` for a failed attempt.
 		const error = outputs[0]?.json.error ?? false;
 		const mayBeRetried = context.getNode().retryOnFail && error !== false;
 		if (!mayBeRetried) memory.clear();

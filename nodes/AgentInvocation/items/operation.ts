@@ -13,16 +13,19 @@ export interface ItemWork {
 	parking: Parking;
 	/** Aborted when the node ends before this item does. */
 	signal: AbortSignal;
-	/** Remembers how far the item is, before something is sent of which nobody may learn what came of it. */
+	/** Notes how far the item has got, before something is sent whose outcome may never be known. */
 	note(this: void, item: Item): void;
 }
 
 /** What an operation does with each of the node's items. */
 export interface Operation {
-	/** How many items may have begun and not ended. Throws what each item then fails with. */
+	/** How many items may be in progress at a time. Throws what each item then fails with. */
 	concurrency(this: void, context: IExecuteFunctions): Concurrency;
-	/** What it does with runs, if anything: only what comes of runs is remembered, and started only once. */
+	/**
+	 * Whether the operation starts runs or gets them. Without it, nothing is remembered of the items; only what
+	 * starts runs makes checkpoints.
+	 */
 	runs?: 'starts' | 'gets';
-	/** Gives what becomes of the item, or throws what it fails with. */
+	/** Gives the next state of the item, or throws what it fails with. */
 	begin(this: void, item: ItemThatIs<'notBegun'>, work: ItemWork): Promise<Item>;
 }

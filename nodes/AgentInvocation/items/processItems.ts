@@ -17,10 +17,10 @@ import { NodeRun } from './nodeRun';
 import type { Operation } from './operation';
 
 /**
- * Works through the input items of a node and gives their outputs in the order of the input, each
- * paired with its item. An item that fails ends the node, or becomes an error item where the node is
- * set to continue. While nothing is to be done for long, the engine is asked for a suspension in place of
- * outputs; n8n runs the node again, and it goes on from its memory.
+ * Works through the input items of a node and gives their outputs in the order of the input, each paired with
+ * its item. An item that fails ends the node, or becomes an error item if the node is set to continue. If
+ * nothing is due for a while, it returns a request for a suspension in place of outputs; n8n runs the node
+ * again later, and the node goes on from its memory.
  *
  * @param response what the host passed to `execute`
  * @throws NodeApiError or NodeOperationError, naming the runs that other items have started
@@ -39,7 +39,7 @@ export async function processItems(
 	const { opening, beganOn } = memory;
 	const { beginning, suspension, crashedIn } = opening;
 	const source = suspension?.source ?? sourceOf(context);
-	// Before any expression is evaluated, which may look back at where the input came from.
+	// First of all, since an expression may look back at where the input came from.
 	if (suspension) removeTraces(context, source);
 	const mayHaveBegun =
 		operation.runs === 'starts' && suspension !== undefined && crashedIn !== undefined;

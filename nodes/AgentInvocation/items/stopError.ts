@@ -7,7 +7,7 @@ import { few } from '../wording';
 import type { Memory } from './memory';
 
 /**
- * The error of a node that ends since an item has failed. It names the runs of the other items.
+ * The error of a node that ends because an item has failed. It names the runs of the other items.
  *
  * @param count how many items there are
  */

@@ -9,7 +9,7 @@ interface Entry {
 	order: number;
 }
 
-/** The waits of a node's items, the one that is due first at hand. To add or to take one costs O(log n). */
+/** The waits of a node's items, ordered by when they are due. Adding or taking one costs O(log n). */
 export class Waits {
 	private readonly long = new Queue();
 
@@ -28,7 +28,10 @@ export class Waits {
 		return Math.min(this.long.dueAt, this.short.dueAt);
 	}
 
-	/** The same of those that n8n need not be asked to store: their delay is short, or they have met a temporary failure. */
+	/**
+	 * The same of those that are not polled early for the sake of storing: their delay is short, or their last
+	 * poll met a temporary failure.
+	 */
 	get shortDueAt(): number {
 		return this.short.dueAt;
 	}
@@ -44,7 +47,10 @@ export class Waits {
 		if (item.wait.where === 'memory') this.inMemory++;
 	}
 
-	/** Takes the first one out if it is due by then. Of those that are due together, it was added first. */
+	/**
+	 * Takes out the first one if it is due by then. If several are due at the same moment, the one added first
+	 * comes first.
+	 */
 	take(dueBy: number): Entry | undefined {
 		const { long, short } = this;
 		const [longFirst, shortFirst] = [long.first, short.first];
@@ -65,9 +71,9 @@ function comesBefore(one: Entry, other: Entry): boolean {
 	return between < 0 || (between === 0 && one.order < other.order);
 }
 
-/** A binary heap: no entry comes before the one at half its place. */
+/** A binary heap. No entry comes before its parent, which is at half its place. */
 class Queue {
-	/** From place 1. */
+	/** The entries, from place 1 on; place 0 is unused. */
 	private readonly heap: Array<Entry | undefined> = [undefined];
 
 	get size(): number {

@@ -3,14 +3,15 @@ import { SHORTEST_STORED_DELAY_MS } from '../waiting/schedule';
 import type { Idle } from './work';
 import type { Waits } from './waits';
 
-/** How much later than planned a poll may be because its execution is stored, in ms. */
+/** How much later than planned a poll may be so that its execution can be stored, in ms. */
 const UNNOTICED_MS = 5_000;
 
 /**
- * Decides what the node does while no item is under way: the execution is parked once no wait is due for
- * 65 s. Those that are due sooner, but have long delays, are polled now, so that all can be stored together;
- * one with a short delay, or whose time limit is near, is waited for in memory. So are all where an obstacle
- * stands in the way, with a hint that says so.
+ * Decides what the node does while no item is under way.
+ *
+ * The execution is parked if no wait is due for 65 s. Waits that are due sooner but have long delays are
+ * polled early, so that all can be stored together. If a wait has a short delay or its time limit is near,
+ * all stay in memory. They also do if there is an obstacle, and a hint then says so.
  *
  * @param now by the clock, in ms
  */

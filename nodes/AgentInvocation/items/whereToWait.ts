@@ -2,22 +2,28 @@ import type { Parking } from '../engine/parking';
 import type { Wait, WaitOptions } from '../item';
 import { SHORTEST_STORED_DELAY_MS } from '../waiting/schedule';
 
-/** How long a wait goes on in memory at the least before it is stored, with the automatic interval, in ms. */
+/**
+ * How long a wait with the automatic interval stays in memory before it is stored, in ms: a fifth of this is
+ * 65 s.
+ */
 const STAYS_IN_MEMORY_MS = 5 * SHORTEST_STORED_DELAY_MS;
 
-/** Where a wait with these options really takes place on this host. */
+/** Where a wait with these options really takes place, on this host. */
 export async function placeOf(options: WaitOptions, parking: Parking): Promise<Wait['where']> {
 	const isToBeStored = options.whereToWait === 'stored';
 	if (isToBeStored && (await parking.obstacle()) === undefined) return 'stored';
 	return options.whereToWait === 'memory' || isShort(options) ? 'memory' : 'auto';
 }
 
-/** n8n stores no wait of less than 65 s. */
+/** Whether the poll interval is too short for a stored wait: n8n stores none of less than 65 s. */
 function isShort({ pollIntervalMs }: WaitOptions): boolean {
 	return pollIntervalMs > 0 && pollIntervalMs < SHORTEST_STORED_DELAY_MS;
 }
 
-/** Says what became of a wait with an interval: nobody who sets one knows how it goes with being stored. */
+/**
+ * Adds a hint if a wait is kept from being stored by its poll interval, or is polled less often since it is
+ * stored.
+ */
 export async function hintAtInterval(
 	{ options, where, beganOn }: Wait,
 	{ obstacle, hints, time }: Parking,

@@ -4,13 +4,13 @@ import type { Item, ItemThatIs, Waiting } from '../item';
 import type { Concurrency } from './concurrency';
 import type { Waits } from './waits';
 
-/** Where the items are, by index. */
+/** The items, by index. */
 export interface Items {
 	item(index: number): Item;
 	note(index: number, item: Item): void;
 }
 
-/** What the items are worked through with. Moments are those of the clock, in ms. */
+/** What the loop works with. Moments are those of the clock, in ms. */
 export interface Work {
 	concurrency: Concurrency;
 	/** Whether the first item that fails ends the loop. */
@@ -23,14 +23,14 @@ export interface Work {
 	pollsFrom: number;
 	/** Ends the loop from outside. */
 	cancel?: AbortSignal | undefined;
-	/** Gives what becomes of the item; the item as it is where the signal came first. */
+	/** Gives the next state of the item; the item unchanged if the signal came first. */
 	begin(item: ItemThatIs<'notBegun'>, index: number, signal: AbortSignal): Promise<Item>;
 	poll(item: Waiting, index: number, signal: AbortSignal): Promise<Item>;
 	/** Called with all waits when nothing is under way and nothing due. */
 	idle(waits: Waits): Promise<Idle>;
 }
 
-/** What is to happen while nothing is under way. */
+/** What the loop does while nothing is under way. */
 export type Idle =
 	| { is: 'sleep'; until: number }
 	/** What is due by then is polled now. */
@@ -38,7 +38,7 @@ export type Idle =
 	/** n8n stores the execution. */
 	| { is: 'park'; until: number };
 
-/** Why the loop ended; only after `worked` is every item done or failed. */
+/** Why the loop ended. Every item is done or failed only after `worked`. */
 export type LoopEnd =
 	| { is: 'worked' }
 	| { is: 'failed'; index: number; failure: Failure }

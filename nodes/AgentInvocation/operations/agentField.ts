@@ -24,12 +24,12 @@ export const agentField: INodeProperties = {
 			hint: 'Looked up when the node runs. Not case-sensitive.',
 		},
 		{
+			// The operations check the ID, not n8n: on a busy machine, its check by a regex runs out of time and
+			// ends the execution (docs/n8n.md, The editor).
 			displayName: 'By ID',
 			name: 'id',
 			type: 'string',
 			placeholder: 'e.g. 42',
-			// Checked by the operations alone: on a busy machine n8n's own check by a regex runs out of its time
-			// and ends the execution (docs/n8n.md, The editor).
 		},
 	],
 };

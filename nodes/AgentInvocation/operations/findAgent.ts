@@ -8,24 +8,25 @@ import { textKey } from '../textKey';
 import { few, shorten } from '../wording';
 import { readAgentId } from './ids';
 
-/** An agent as 'Agent' gives it: a number is its ID, a text its name. */
+/** An agent as it is given in 'Agent': a number is its ID, a text its name. */
 export type GivenAgent = number | string;
 
 /** Agents by their {@link nameKey}. */
 export type AgentsByName = Map<string, Agent[]>;
 
 /**
- * Reads the value of 'Agent', which tells how the agent is chosen. A plain value is an ID.
+ * Reads the value of 'Agent', which includes how the agent is chosen. A plain value is an ID.
  *
  * @throws FailureError if it is neither an ID nor a name
  */
 export function readAgent(given: unknown): GivenAgent {
 	if (!isJsonObject(given)) return readAgentId(given);
 	if (given.mode !== 'name') return readAgentId(given.value);
+	// Nothing is no name, and no ID either: that fails.
 	return readText(given.value, 'Agent') || readAgentId('');
 }
 
-/** What two names have in common that differ in case, Unicode form or the space around them alone. */
+/** The same text for all names that differ only in case, Unicode form or surrounding space. */
 export function nameKey(name: string): string {
 	return textKey(name.trim());
 }
@@ -63,10 +64,10 @@ export function pickNamed(agents: AgentsByName, name: string): Agent {
 }
 
 /**
- * Gives the ID of an item's agent. A name is looked up in the organization's list, which is read once an
- * execution, and once more when an earlier run of a node has read it and the name is not in it.
+ * Gives the ID of an item's agent. A name is looked up in the organization's list, which is read once for an
+ * execution. If an earlier run of a node read it and the name is not in it, it is read again.
  *
- * @throws FailureError if the list cannot be read, or names no such agent
+ * @throws FailureError if the list cannot be read, or has no such agent
  */
 export async function findAgent(given: GivenAgent, work: ItemWork): Promise<number> {
 	if (typeof given === 'number') return given;
@@ -79,12 +80,12 @@ export async function findAgent(given: GivenAgent, work: ItemWork): Promise<numb
 }
 
 interface Reading {
-	/** The run of a node that has begun it. */
+	/** The pass of the node that began the reading. */
 	owner: object;
 	agents: Promise<AgentsByName>;
 }
 
-/** The latest readings in each execution that goes on, by the key of the service. */
+/** The latest reading of each service (by its key), for each execution in progress. */
 const readings = new WeakMap<object, Map<string, Reading>>();
 
 async function lookUp(name: string, work: ItemWork): Promise<Agent> {

@@ -2,7 +2,7 @@ import { asText, fail } from '../failure';
 import { isRunId, toAgentId } from '../service/types';
 import { shorten } from '../wording';
 
-/** Reads an agent ID: a whole number. Nothing else may enter a path. */
+/** Reads an agent ID. Only a whole number may become part of a path. */
 export function readAgentId(value: unknown): number {
 	const id = toAgentId(value);
 	if (id !== undefined) return id;

@@ -11,10 +11,10 @@ import { isJsonObject, toAgent, type Agent } from './types';
 /** The largest page that the service gives. */
 export const LARGEST_PAGE = 100;
 
-/** How often a list that changes while it is read is read at the most. */
+/** How many times at most a list is read that changes while it is read. */
 const MOST_READINGS = 3;
 
-/** A list that has more pages than this in one reading does not end. */
+/** A list with more pages than this in one reading is taken for one without an end. */
 const MOST_PAGES = 1_000;
 
 /** For how long a list that was read is used again, in ms. */
@@ -23,10 +23,12 @@ const KEPT_MS = 60_000;
 /**
  * The organization's agents, as far as they have been read.
  *
- * A page may hold fewer agents than asked for, and the order is not documented, so an agent may stand
- * on two pages: it is given once. The list ends when a page holds nothing new, or is not full and reaches
- * `total`. When `total` changes on the way, the agents have moved, and the page before may miss one that is
- * on no later page: the list is read again. One that never comes to rest is what all readings have found.
+ * A page may hold fewer agents than asked for, and their order is not documented. So an agent may be on two
+ * pages, and is given once. The list ends with a page that holds nothing new, or that is not full and reaches
+ * `total`.
+ *
+ * If `total` changes during a reading, the agents have moved: one may be on no page that is read. The list is
+ * then read again. If it changes every time, all agents that any reading found are given.
  */
 class AgentList {
 	private agents = new Map<unknown, Agent>();
@@ -35,13 +37,13 @@ class AgentList {
 
 	private readings = 1;
 
-	/** In this reading. */
+	/** How many pages were read in this reading. */
 	private pages = 0;
 
-	/** How many agents to skip. */
+	/** The offset of the next page. */
 	private next: number;
 
-	/** How many there are, as this reading's latest page has it. */
+	/** How many agents there are, according to the latest page of this reading. */
 	private total: number | undefined;
 
 	/** Whether `total` has changed in this reading. */
@@ -56,7 +58,7 @@ class AgentList {
 		this.next = offset;
 	}
 
-	/** Reads on, page by page, until it has `limit` agents or they are enough. One reads at a time. */
+	/** Reads on, page by page, until there are `limit` agents or `isEnough` says so. Calls wait for one another. */
 	async read(
 		service: Service,
 		limit: number,
@@ -109,7 +111,7 @@ function refuseEndless(): never {
 	});
 }
 
-/** Adds the agents that are not there yet. */
+/** Adds the agents that are not in it yet. */
 function add(agents: Map<unknown, Agent>, more: Agent[]): void {
 	for (const agent of more) {
 		const key = agent.id ?? JSON.stringify(agent.asItCame);
@@ -123,7 +125,7 @@ interface Selection {
 	limit: number;
 	/** How many are passed over first. */
 	offset: number;
-	/** A text that their names or descriptions hold, in any case. Only those that do are counted. */
+	/** Counts and gives only agents whose name or description contains this text; not case-sensitive. */
 	filter?: string;
 }
 
@@ -149,28 +151,28 @@ export async function readAgents(
 }
 
 function holds({ name, description }: Agent, text: string): boolean {
-	// With a line between them, so that no text is found half in one and half in the other.
+	// With a line break between them, so that no text is found half in one and half in the other.
 	return textKey(`${name}\n${description}`).includes(textKey(text));
 }
 
 const lists = shareByKey(() => ({
 	list: new AgentList(0),
 	beganAt: -Infinity,
-	/** What was asked last, by the place in the editor. */
+	/** What each place in the editor asked last. */
 	asked: new Map<string, string>(),
 }));
 
-/** What the editor wants to know, and for which of its places. */
+/** What the editor asks, and in which of its places. */
 export interface Question {
 	place: string;
 	asks: string;
 }
 
 /**
- * The same for the editor, from a list that is kept for a minute and read no further than needed.
+ * Reads agents for the editor, from a list that is kept for a minute and read no further than needed.
  *
- * @param question asked twice in a row by the same place, as its 'Refresh' does, it is answered from a list
- *   that is read anew; not so where something else was asked between, as by typing and deleting a letter
+ * @param question if a place asks the same twice in a row, as its 'Refresh' does, the list is read anew; not
+ *   if it asked something else in between, as when a letter is typed and deleted
  */
 export async function readKeptAgents(
 	service: Service,

@@ -2,7 +2,7 @@ import { asText } from '../failure';
 import type { AnswerKind } from './answerKinds';
 import { isJsonObject, readServiceError, type ServiceError } from './types';
 
-/** What became of one request. A request never throws: whoever sent it judges the answer by its kind. */
+/** What became of one request. Sending never throws: the caller judges the answer by its kind. */
 export interface Answer<T = unknown> {
 	kind: AnswerKind;
 	/** HTTP status; absent when no response came. */
@@ -53,20 +53,21 @@ export function readResponse<T>(
 	return { kind: kindOfStatus(status, serviceError !== undefined), ...facts };
 }
 
-/** The statuses below 500 that `sandbox/openapi.yaml` lists for some request, but 429. */
+/** The statuses below 500 that `sandbox/openapi.yaml` lists for some request, except 429. */
 const LISTED = [400, 401, 404];
 
 function kindOfStatus(status: number, hasEnvelope: boolean): AnswerKind {
 	if (status === 429) return 'rateLimited';
 	if (status >= 500) return 'serverError';
-	// A rejected key may come with any body. Without the envelope, it is a gateway that speaks.
+	// A rejected key may come with any body.
 	if (status === 401) return 'rejected';
+	// Without the envelope, the answer is a gateway's.
 	if (status >= 400 && hasEnvelope) return LISTED.includes(status) ? 'rejected' : 'unlisted';
 	if (status === 303) return 'seeOther';
 	return status >= 300 && status < 400 ? 'redirect' : 'foreign';
 }
 
-/** A run's ID that is a number with more digits than JavaScript keeps. */
+/** A run ID that is a number with more digits than JavaScript keeps. */
 const LONG_RUN_ID = /("run_id"\s*:\s*)(\d{16,})(?=\s*[,}])/g;
 
 function parseJson(body: unknown): { value: unknown } | undefined {
@@ -83,14 +84,15 @@ function header(response: RawResponse, name: string): string | undefined {
 	return typeof value === 'string' ? value : undefined;
 }
 
-// System error codes that mean: the request never left (nodejs.org/api/errors.html, libuv).
+// System error codes which mean that the request was not sent (nodejs.org/api/errors.html, libuv).
 const NOT_CONNECTED = ['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN'];
 const TIMED_OUT = ['ECONNABORTED', 'ETIMEDOUT'];
-// Before the request is sent. Later, OpenSSL has other ERR_SSL_... reasons, such as a broken record.
+// Of the handshake, before the request is sent. Later, OpenSSL gives other ERR_SSL_... codes, as for a broken
+// record.
 const NOT_TRUSTED =
 	/CERT|SELF_SIGNED|UNABLE_TO_(GET|VERIFY)|^ERR_TLS|^EPROTO$|^ERR_SSL_.*(HANDSHAKE_FAILURE|PROTOCOL|VERSION|UNKNOWN_CA|UNRECOGNIZED_NAME)/;
 const NOT_SENT = /^ERR_(INVALID|UNESCAPED|BAD_OPTION)/;
-/** n8n's own refusals, which have no code: its protection against requests to internal addresses. */
+/** The names of n8n's own refusals, which have no code: its protection against requests to internal addresses. */
 const REFUSED_BY_N8N = /^SsrfBlocked/;
 
 /**
@@ -115,11 +117,15 @@ export function readThrown(thrown: unknown, cancelled: boolean): Answer<never> {
 	if (has((code) => TIMED_OUT.includes(code))) return { kind: 'timedOut', reason };
 	const isRefused = chain.some(({ name }) => typeof name === 'string' && REFUSED_BY_N8N.test(name));
 	if (isRefused || has((code) => NOT_SENT.test(code))) return { kind: 'notSent', reason };
-	// Also without a code: n8n 1 keeps none of an answer that broke off, to a create that was carried out.
+	// Also an error without a code: n8n 1 drops the code if an answer breaks off, even if the create was
+	// carried out.
 	return { kind: 'connectionLost', reason };
 }
 
-/** Node.js tries each address of a host, and then throws one error with those of all attempts. */
+/**
+ * Whether the connection was being made. Node.js tries each address of a host, and then throws one error with
+ * all of theirs.
+ */
 function wasConnecting({ syscall, errors }: Record<string, unknown>): boolean {
 	return Array.isArray(errors) && errors.length > 0
 		? errors.every((error) => isJsonObject(error) && error.syscall === 'connect')

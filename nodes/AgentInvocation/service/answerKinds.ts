@@ -15,7 +15,7 @@ interface Row extends Explanation {
 	mayHaveStarted: boolean;
 	/** The purposes for which the request is sent again; for all others the answer is final. */
 	retried: Partial<Record<Purpose, Patience>>;
-	/** Whether the address may be wrong, so that a word on its usual form helps. */
+	/** Whether the address may be wrong, so that advice about its usual form helps. */
 	isOfAddress?: boolean;
 }
 
@@ -32,7 +32,7 @@ const FOREIGN = {
 	isOfAddress: true,
 };
 
-/** A run that was seen once is polled until the wait's deadline, whatever is in the way. */
+/** Once the service has shown a run, it is polled until the wait's deadline, whatever gets in the way. */
 const POLLED = { poll: 'untilDeadline' } as const;
 const POLLED_FROM_THE_FIRST = { ...POLLED, firstPoll: 'untilDeadline' } as const;
 const SOON_GIVEN_UP_AT_FIRST = { ...POLLED, firstPoll: 'briefly' } as const;
@@ -55,11 +55,14 @@ const REDIRECTED = {
  *   that answers with somebody else's page or a redirect, is more likely wrong than failing for a moment.
  */
 const KINDS = {
-	/** A 2xx with the shape that was asked for, in `body`. Explained only where it should not have come. */
+	/**
+	 * A 2xx with the shape that was asked for, in `body`. Its texts are used only where a body is missing all
+	 * the same.
+	 */
 	ok: { mayHaveStarted: true, retried: {}, ...FOREIGN },
 	/** A status below 500 that the interface lists, in the service's own error envelope; or a 401. */
 	rejected: { mayHaveStarted: false, retried: {}, ...REJECTED },
-	/** Any other 4xx in the service's own error envelope. Nobody has promised that it starts nothing. */
+	/** Any other 4xx in the service's own error envelope. The interface does not promise that it started nothing. */
 	unlisted: { mayHaveStarted: true, retried: {}, ...REJECTED },
 	/** 429. */
 	rateLimited: {
@@ -73,7 +76,7 @@ const KINDS = {
 		message: "The service's rate limit was exceeded for longer than the node may wait",
 		description: 'Try again later, or run fewer workflows at a time with the same API key.',
 	},
-	/** Not sent: for as long as its patience lasts, the service carried nothing for this API key. */
+	/** Not sent, since its turn would have come too late (see `Verdict` in rateLimiter.ts). */
 	late: {
 		mayHaveStarted: false,
 		retried: POLLED_FROM_THE_FIRST,
@@ -92,8 +95,8 @@ const KINDS = {
 		description: `${TRY_AGAIN} If it keeps happening, contact the service's support.`,
 	},
 	/**
-	 * What the service itself never says: a 4xx without its error envelope, or a 2xx of another shape
-	 * than the endpoint's. It comes from something in between.
+	 * An answer that the service itself never gives: a 4xx without its error envelope, or a 2xx of another
+	 * shape than the endpoint's. It comes from something in between.
 	 */
 	foreign: { mayHaveStarted: true, retried: SOON_GIVEN_UP_AT_FIRST, ...FOREIGN },
 	/** A 3xx. Redirects are not followed, since the API key would go along. */
@@ -120,7 +123,7 @@ const KINDS = {
 		message: 'The connection to the service was lost before its answer was complete',
 		description: TRY_AGAIN,
 	},
-	/** The same. */
+	/** No complete answer came in time. The request may or may not have reached the service. */
 	timedOut: {
 		mayHaveStarted: true,
 		retried: { ...POLLED_FROM_THE_FIRST, read: 'briefly' },
@@ -135,7 +138,7 @@ const KINDS = {
 		description:
 			"Check 'Base URL' in the credential. If your organization issues its own certificates, give n8n the one that they are signed with (NODE_EXTRA_CA_CERTS).",
 	},
-	/** n8n could not send the request, for example since it cannot read the credential at this moment. */
+	/** n8n could not send the request, for example because it cannot read the credential at the moment. */
 	notSent: {
 		mayHaveStarted: false,
 		retried: SOON_GIVEN_UP_AT_FIRST,
@@ -157,7 +160,7 @@ const KINDS = {
 		message: 'The execution was canceled during a request to the service',
 		description: 'Nothing more was sent.',
 	},
-	/** The request was given up before it was sent, or it only read. */
+	/** The request was given up before it was sent, or it started nothing and its answer is not needed any more. */
 	aborted: {
 		mayHaveStarted: false,
 		retried: {},

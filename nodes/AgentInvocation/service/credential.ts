@@ -10,12 +10,12 @@ export interface ServiceCredential {
 }
 
 /**
- * What makes a base URL of what was entered, once the space around it is gone: `https://` where there is no
- * scheme, no slash at the end, `/api/v1` where there is no path. As data, since the credential's test can do
- * the same in an expression alone.
+ * The replacements that make a base URL of what was entered, once it is trimmed: `https://` if there is no
+ * scheme, no slash at the end, `/api/v1` if there is no path. They are data, since the credential's test can
+ * only do the same in an expression.
  */
 export const BASE_URL_REPLACEMENTS: ReadonlyArray<[pattern: RegExp, by: string]> = [
-	// Of a scheme, one slash is enough: 'https:/host' is a mistake, and no host named 'https'.
+	// One slash is enough for a scheme: 'https:/host' is a typing error, not a host named 'https'.
 	[/^(?![a-z][a-z\d+.-]*:[/\\])(\/\/)?/i, 'https://'],
 	[/\/+$/, ''],
 	[/^([^/]+:\/\/[^/?#]+)$/, '$1/api/v1'],
@@ -81,7 +81,7 @@ function wrongBaseUrl(baseUrl: string): string | undefined {
 	return undefined;
 }
 
-// Called often, `URL.canParse` takes some hosts with letters beyond ASCII for wrong (Node.js 20.20.2).
+// Not with `URL.canParse`: called often, it rejects some hosts with non-ASCII letters (Node.js 20.20.2).
 function parse(url: string): URL | undefined {
 	try {
 		return new URL(url);
@@ -93,7 +93,7 @@ function parse(url: string): URL | undefined {
 function wrongApiKey(apiKey: string): string | undefined {
 	if (apiKey === '') return 'is empty';
 	if (/[\r\n]/.test(apiKey)) return 'contains a line break';
-	// What HTTP allows in a header's value without quoting (RFC 9110, section 5.5).
+	// The visible characters of ASCII, which HTTP allows in a header's value (RFC 9110, section 5.5).
 	if (!/^[\x21-\x7e]+$/.test(apiKey)) return 'contains a space or a character that no key has';
 	return undefined;
 }

@@ -19,7 +19,7 @@ export interface ServiceRequest<T> {
 	body?: IDataObject;
 	/** Whether a run may exist once it is sent, so that its answer is waited for in any case. */
 	startsRun?: boolean;
-	/** How long it may take, in ms; the usual time of its method when absent. */
+	/** How long it may take, in ms; if absent, the usual time of its method. */
 	timeoutMs?: number;
 	hasShape(body: unknown): body is T;
 }
@@ -37,7 +37,7 @@ export function createRun(
 	return {
 		method: 'POST',
 		path: `/agents/${agentId}/runs`,
-		// null and not left out: the body is required, and n8n drops an empty object.
+		// null, not absent: the service requires the body, and n8n drops an empty object.
 		body: {
 			parameter_bindings: bindings.length > 0 ? bindings.map((binding) => ({ ...binding })) : null,
 		},
@@ -56,7 +56,7 @@ export function dryRun(agentId: number, bindings: ParameterBinding[]): ServiceRe
 	};
 }
 
-/** The status of a run, and its result once it has finished. An answer about another run is none. */
+/** Gets the status of a run, and its result once it has finished. An answer about another run does not count. */
 export function getRun(agentId: number, runId: string): ServiceRequest<Run> {
 	const isAsked = ({ run_id: id }: Run) =>
 		asText(id ?? runId).toLowerCase() === runId.toLowerCase();

@@ -12,7 +12,7 @@ export interface Subject {
 	bindings?: ParameterBinding[];
 	/** Whether the request was to start a run, so that one may exist whatever was answered. */
 	startsRun?: boolean;
-	/** The credential's base URL, for a word on its usual form. */
+	/** The credential's base URL, for advice about its usual form. */
 	baseUrl: string;
 }
 
@@ -106,12 +106,12 @@ function explain({ kind, status, serviceError }: Answer, subject: Subject): Expl
 	const { code = '', message = '' } = serviceError ?? {};
 	const byCode = Object.hasOwn(explanationsByCode, code) ? explanationsByCode[code] : undefined;
 	if (byCode && serviceError) return byCode(subject, serviceError);
-	// The only meaning that the interface gives a 401.
+	// By the interface, a 401 always means this.
 	if (status === 401) return REJECTED_KEY;
-	// What was not sent because of a refusal was refused with it.
+	// A request that was not sent because of a 429 is explained like the 429.
 	const row = answerKinds[kind === 'late' && status === 429 ? 'rateLimited' : kind];
 	return {
-		// A bad configuration, whose code is not documented: the service knows best what is wrong.
+		// A 400 may be a bad configuration, whose code is not documented: the service knows best what is wrong.
 		message: (status === 400 && withoutPeriod(message)) || row.message,
 		description: sentences(row.description, row.isOfAddress && addressAdvice(subject)),
 	};

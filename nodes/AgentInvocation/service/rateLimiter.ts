@@ -4,26 +4,26 @@ import { Pace } from './pace';
 
 /** A request that wants to be sent. */
 export interface Admission {
-	/** Whose request it is: those of different owners take turns. */
+	/** Whose request it is. Owners take turns. */
 	owner: object;
 	/**
-	 * Of the same owner, creates go first, so that runs start early. Each third turn is a late poll's, and the
-	 * first after a refusal.
+	 * An owner's creates go before its polls, so that runs start early. But each third turn, and the first one
+	 * after a refusal, goes to a poll that has waited long.
 	 */
 	priority: 'create' | 'poll';
-	/** From when its patience passes, by the clock. */
+	/** From when its patience counts, by the clock. */
 	since: number;
-	/** For how long it waits while the service carries nothing at all, in ms. */
+	/** How long it waits while the service carries nothing at all, in ms. */
 	patienceMs: number;
-	/** A pause that goes on for longer makes it late, in ms; Infinity when absent. */
+	/** If requests are paused for longer than this, in ms, it is late; Infinity when absent. */
 	longestPauseMs?: number;
 	/** When it is late in any case, by the clock; never when absent. */
 	deadline?: number;
-	/** Ends it: nothing is sent any more. */
+	/** If it is aborted, the request is not sent any more. */
 	signal?: AbortSignal | undefined;
 }
 
-/** `late`: its patience or its time is over, or will be before the pause ends that the service asks for. */
+/** `late`: its patience or its time has run out, or will have before requests may be sent again. */
 type Verdict = 'send' | 'late' | 'aborted';
 
 interface Waiter extends Admission {
@@ -40,11 +40,10 @@ interface Queue {
 	turns: number;
 }
 
-/**
- * Without a share of their own, polls would wait for as long as there is anything to create. Those that have
- * waited less than this, in ms, would only keep runs from starting.
- */
+/** Which share of the turns late polls get: without one, they would wait for as long as runs are created. */
 const POLLS_EACH = 3;
+
+/** How long a poll has to wait to get such a turn, in ms: sooner, it would only keep runs from starting. */
 const POLLS_LATE_MS = 2_000;
 
 /** Where all requests that use one API key wait for their turn (`pace.ts` says how fast it comes). */
@@ -56,7 +55,7 @@ export class RateLimiter {
 
 	private isServing = false;
 
-	/** No waiter gives up earlier. */
+	/** Before this moment, no waiter gives up. */
 	private soonest = Infinity;
 
 	private sleepsUntil = -Infinity;
@@ -64,12 +63,12 @@ export class RateLimiter {
 	private waking = new AbortController();
 
 	/**
-	 * Whether nothing was sent since the latest refusal. A service may refuse creates until a run has ended, and
-	 * carry polls all the same.
+	 * Whether nothing was sent since the latest refusal. The next turn is then a late poll's: the service may
+	 * refuse creates until a run has ended, but carry polls.
 	 */
 	private isFirst = false;
 
-	/** The latest refusal, if nothing was carried since; for whoever cannot be sent because of it. */
+	/** The latest refusal, if nothing was carried since; explains why a request was not sent. */
 	refusal: Answer<never> | undefined;
 
 	/** When the service last carried a request, by the clock. */
@@ -189,12 +188,12 @@ export class RateLimiter {
 		);
 	}
 
-	/** While others with the same API key are served, its turn comes as well. */
+	/** When a waiter gives up, by the clock. Its patience begins again whenever the service carries a request. */
 	private givesUpAt({ since, patienceMs, deadline = Infinity }: Admission): number {
 		return Math.min(Math.max(since, this.carriedAt) + patienceMs, deadline);
 	}
 
-	/** Settles a waiter whose turn would come too late. */
+	/** Settles a waiter if its turn would come too late. */
 	private settleAlone(waiter: Waiter): void {
 		const { longestPauseMs = Infinity, settle } = waiter;
 		const now = clock.now();

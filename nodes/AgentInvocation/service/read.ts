@@ -6,13 +6,13 @@ import { READ_PATIENCE_MS } from './retryPolicy';
 import { sendWithRetry, type Patience } from './sendWithRetry';
 import type { Service } from './service';
 
-/** How patient a reader is, whom no wait's time limit bounds. */
+/** How long a read may take. It is not bounded by the time limit of a wait. */
 export type ReadPatience = Partial<Pick<Patience, 'patienceMs' | 'signal'>>;
 
 /**
- * Sends a request that starts nothing, again where that may help, and gives the body of its answer.
+ * Sends a request that starts nothing, repeats it where that may help, and gives the body of its answer.
  *
- * @throws FailureError that says what the answer means, if it is another one
+ * @throws FailureError that explains any other answer
  */
 export async function read<T>(
 	service: Service,

@@ -1,13 +1,13 @@
 import type { Answer } from './answer';
 import { answerKinds, type Purpose } from './answerKinds';
 
-/** For how long a request that no wait's time limit bounds may be repeated, in ms. */
+/** How long a request may be repeated that is not bounded by the time limit of a wait, in ms. */
 export const READ_PATIENCE_MS = 300_000;
 
-/** The same for a request that a person waits for in the editor, in ms. */
+/** The same for the editor, where a person waits, in ms. */
 export const EDITOR_PATIENCE_MS = 10_000;
 
-/** How many times a request is sent in all where patience is brief. */
+/** How many times in all a request is sent that is repeated briefly. */
 const BRIEF_ATTEMPTS = 5;
 
 /** Caps `Retry-After` at an hour, in ms: a mistake must not hold anything for days. */
@@ -17,16 +17,16 @@ const LONGEST_RETRY_AFTER_MS = 3_600_000;
 export const backoffRange = { first: 500, longest: 60_000 };
 
 /**
- * Whether the request that got this answer is to be sent again, by the table in `answerKinds.ts`.
+ * Whether to send the request that got this answer again, by the table in `answerKinds.ts`.
  *
- * @param briefly how many answers it has got, this one included, that are retried only briefly
+ * @param briefAnswers how many answers that are repeated only briefly the request has got, including this one
  */
 export function isRetried({ kind }: Answer, purpose: Purpose, briefly: number): boolean {
 	const patience = answerKinds[kind].retried[purpose];
 	return patience === 'untilDeadline' || (patience === 'briefly' && briefly < BRIEF_ATTEMPTS);
 }
 
-/** Whether the request that got this answer is sent again a few times at the most. */
+/** Whether the request that got this answer is sent again only a few times. */
 export function isRetriedBriefly({ kind }: Answer, purpose: Purpose): boolean {
 	return answerKinds[kind].retried[purpose] === 'briefly';
 }
@@ -45,15 +45,17 @@ export function backoffMs(answer: Answer, attempts: number): number {
 }
 
 /**
- * For how long an answer asks clients to back off: `Retry-After` in seconds or as a date (RFC 9110, section
- * 10.2.3). A date is one of the service's clock if the answer tells that, else of n8n's: they need not agree.
+ * How long an answer asks clients to back off: `Retry-After` in seconds or as a date (RFC 9110, section
+ * 10.2.3). A date is compared with the service's clock if the answer has its time, else with n8n's; the two
+ * may differ.
  *
- * @returns ms, {@link LONGEST_RETRY_AFTER_MS} at most; 0 when it asks for nothing
+ * @returns ms, {@link LONGEST_RETRY_AFTER_MS} at most; 0 if it asks for nothing
  */
 export function retryAfterMs({ retryAfter, date }: Answer): number {
 	if (retryAfter === undefined) return 0;
 	const isSeconds = /^\d+$/.test(retryAfter.trim());
 	const sentOn = Date.parse(date ?? '') || Date.now();
 	const asked = isSeconds ? Number(retryAfter) * 1_000 : Date.parse(retryAfter) - sentOn;
+	// 0 also for what is not a date.
 	return Math.min(Math.max(asked, 0), LONGEST_RETRY_AFTER_MS) || 0;
 }

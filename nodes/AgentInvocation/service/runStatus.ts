@@ -4,8 +4,8 @@ const FINISHED = ['succeeded', 'failed', 'cancelled'];
 const UNFINISHED = ['pending', 'running'];
 
 /**
- * Whether a run has come to its end. A status that the interface document does not know is
- * unfinished for as long as `completed_at` is not set: absent, null, empty, or the zero date of some languages.
+ * Whether a run has ended. With a status that the interface document does not know, it has not for as long as
+ * `completed_at` is not set: absent, null, empty, or a zero date as some languages write it.
  */
 export function isFinished(run: Run): boolean {
 	if (FINISHED.includes(run.status)) return true;

@@ -6,16 +6,16 @@ import type { Admission } from './rateLimiter';
 import { backoffMs, isRetried, isRetriedBriefly } from './retryPolicy';
 import { requestTimeouts, type Service } from './service';
 
-/** For how long a request may be sent. */
+/** How long, and until when, a request may wait to be sent. */
 export type Patience = Omit<Admission, 'owner' | 'priority'>;
 
 /**
  * Sends a request once, when its turn has come.
  *
- * The answer to a create that is under way is waited for whatever the signal says: it holds the ID of
- * a run. (When the execution itself is cancelled, n8n's request helper ends the request.)
+ * For a create that is under way, the signal is ignored and the answer awaited: it has the ID of a run. (If
+ * the execution itself is cancelled, n8n's request helper ends the request.)
  *
- * @returns the answer; `aborted` when the signal came first, `late` when the patience ended first
+ * @returns the answer; `aborted` if the signal came first, `late` if the patience ended first
  */
 export async function sendOnce<T>(
 	service: Service,
@@ -37,9 +37,9 @@ export async function sendOnce<T>(
 	const usualMs = request.timeoutMs ?? requestTimeouts[request.method];
 	const leftMs = Math.ceil(deadline - sentAt);
 	const timeoutMs = Math.min(usualMs, leftMs);
-	// Others learn from its answer, too, when nobody waits for it any more.
+	// The limiter also learns from an answer that nobody waits for any more.
 	const sending = service.send({ ...request, timeoutMs }).then((answer) => {
-		// That of the key with which it was sent: it may have been replaced meanwhile.
+		// Not `limiter`: the key may have been replaced, and this is the one of the key that was sent.
 		service.limiter.learn(answer, sentAt);
 		return { ...answer, sentAt };
 	});
@@ -47,7 +47,7 @@ export async function sendOnce<T>(
 	return (await within(Math.min(2 * usualMs, leftMs), answered)) ?? { kind: 'aborted' };
 }
 
-/** n8n's own time-out begins anew with each byte that comes, so an answer that drips would never end. */
+/** n8n's own timeout starts again with each byte that arrives, so a slow trickle of an answer would never end. */
 async function within<T>(
 	ms: number,
 	answered: Promise<Answer<T> | undefined>,
@@ -79,7 +79,7 @@ export async function sendWithRetry<T>(
 	let briefly = 0;
 	for (;;) {
 		const answer = await sendOnce(service, request, patience);
-		// What it met before tells more.
+		// The answer before it says more about the cause.
 		if (answer.kind === 'late') return last ?? answer;
 		last = answer;
 		if (isRetriedBriefly(answer, purpose)) briefly++;

@@ -19,8 +19,8 @@ import { withoutKey } from './withoutKey';
 const CREDENTIAL_TYPE = 'agentInvocationApi';
 
 /**
- * How long a request may take, in ms. A create has longer, since giving it up leaves a run behind; a poll
- * between long delays less, since the next one will tell.
+ * How long a request may take, in ms. A create gets longer, since giving it up leaves a run behind. A poll
+ * between long delays gets less, since the next one will do.
  */
 export const requestTimeouts = { GET: 30_000, POST: 120_000, shortPoll: 10_000 };
 
@@ -33,7 +33,7 @@ const limiters = shareByKey(() => new RateLimiter());
 export interface Service {
 	/** From the credential, without a slash at its end. */
 	readonly baseUrl: string;
-	/** Under which lies what all that use one API key share. It holds nothing secret. */
+	/** A hash of the base URL and the API key. What all users of one API key share is kept under it. Not secret. */
 	readonly key: string;
 	/** Whose requests these are: the rate limiter is fair between owners. */
 	readonly owner: object;
@@ -45,17 +45,17 @@ export interface Service {
 
 type Context = IExecuteFunctions | ILoadOptionsFunctions;
 
-/** For whom the service is opened. */
+/** For whom and for what the service is opened. */
 interface Opening {
-	/** The run of the node; the context when absent. */
+	/** The pass of the node that sends the requests; the context when absent. */
 	owner?: object;
 	/** The item for which n8n evaluates the credential's expressions. */
 	itemIndex?: number;
 	/** Aborted when the execution is cancelled. */
 	cancel?: AbortSignal | undefined;
 	/**
-	 * The base URL at which the item's run is. Nothing is sent to another one; and a credential that cannot be
-	 * read at the moment is no failure, since each request can read it again.
+	 * The base URL of the service that has the item's run. Nothing is sent to another one. If the credential
+	 * cannot be read at the moment, the service opens all the same, since each request can read it again.
 	 */
 	known?: string | undefined;
 }
@@ -88,7 +88,7 @@ export async function openService(
 	if (first) use(first);
 
 	async function send<T>(request: ServiceRequest<T>): Promise<Answer<T>> {
-		// It may have waited long for its turn, and the key been replaced meanwhile.
+		// The request may have waited long for its turn, and the key may have been replaced meanwhile.
 		if (clock.now() - readAt > CREDENTIAL_USED_MS) {
 			readAt = clock.now();
 			reading = readCredential(context, itemIndex);
@@ -114,11 +114,11 @@ export async function openService(
 					...(request.query && { qs: request.query }),
 					...(request.body && { body: request.body }),
 					json: true,
-					// As text, so that a page in place of JSON is told apart from JSON.
+					// As text, to tell JSON from a web page that came in its place.
 					encoding: 'text',
 					returnFullResponse: true,
 					ignoreHttpStatusErrors: true,
-					// n8n's helper sends the API key along to wherever a redirect points.
+					// n8n's helper would send the API key on to wherever a redirect points.
 					disableFollowRedirect: true,
 					timeout: request.timeoutMs ?? requestTimeouts[request.method],
 				},
@@ -168,7 +168,10 @@ async function readCredential(context: Context, itemIndex?: number): Promise<Ser
 	return checkCredential(data);
 }
 
-/** Whether a credential is gone for good. Otherwise a secret store may be away (docs/n8n.md, Credentials). */
+/**
+ * Whether the credential is gone for good. Otherwise, for example, a secret store may be unavailable
+ * (docs/n8n.md, Credentials).
+ */
 function isGone(message: string): boolean {
 	return /does not exist|does not have any credentials/.test(message);
 }

@@ -1,21 +1,21 @@
 import { afterwards, clock } from '../clock';
 
-/** How long what nobody uses is kept, in ms. */
+/** How long an entry is kept unused, in ms. */
 const KEPT_MS = 3_600_000;
 
-/** The most that are kept. */
+/** How many entries are kept at most. */
 const MOST = 1_000;
 
 /**
- * Makes something once for each key and gives it to all executions of this process that ask with the same
- * key. What nobody has asked for in that time is dropped.
+ * Makes one thing for each key, which all executions of this process share that ask with the same key. One
+ * that nobody has asked for in a while is dropped.
  *
- * @param make makes it when there is none
- * @param keptMs for how long it is kept unused, in ms; Infinity where only their number is bounded
- * @returns gives the one of a key, which must not hold anything secret
+ * @param make makes the thing for a key that has none
+ * @param keptMs how long it is kept unused, in ms; Infinity if only the number is limited
+ * @returns a function that gives the thing for a key. The key must not hold anything secret
  */
 export function shareByKey<T>(make: () => T, keptMs = KEPT_MS): (key: string) => T {
-	// The one that was asked for last stands last.
+	// In the order of their last use.
 	const kept = new Map<string, { one: T; usedAt: number }>();
 	const drop = () => {
 		for (const [key, { usedAt }] of kept) {

@@ -7,13 +7,16 @@ export interface AgentParameter {
 	description: string;
 }
 
-/** A published agent of the organization that owns the API key: each field is of its type, whatever came. */
+/**
+ * A published agent of the organization that owns the API key. Each field has its type, whatever the service
+ * sent.
+ */
 export interface Agent {
-	/** Absent where what came can be in no path. */
+	/** Undefined if what the service sent cannot be part of a path. */
 	id: number | undefined;
 	name: string;
 	description: string;
-	/** Those that have a name, each once. */
+	/** Those that have a name; of several with the same name, the first. */
 	parameters: AgentParameter[];
 	asItCame: Record<string, unknown>;
 }
@@ -31,7 +34,7 @@ export interface Run {
 	created_at?: string;
 	completed_at?: string | null;
 	output?: string;
-	/** A text as documented; any JSON is shown. */
+	/** Documented as text. Any other JSON is shown as well. */
 	error?: unknown;
 	[field: string]: unknown;
 }
@@ -79,14 +82,17 @@ export function toAgent(asItCame: Record<string, unknown>): Agent {
 	};
 }
 
-/** A whole number, or the text of one; undefined for anything else, since it is to be part of a path. */
+/**
+ * The ID as a number, if the value is a whole number or the text of one; otherwise undefined, since it
+ * becomes part of a path.
+ */
 export function toAgentId(value: unknown): number | undefined {
 	const text = toText(value).trim();
 	const id = Number(text);
 	return /^(0|[1-9]\d*)$/.test(text) && Number.isSafeInteger(id) ? id : undefined;
 }
 
-/** A value where a text is meant: a number or a boolean has one, and nothing else. */
+/** The value as text. A number or a boolean is converted; anything else that is not text gives an empty one. */
 export function toText(value: unknown): string {
 	return ['string', 'number', 'boolean', 'bigint'].includes(typeof value) ? String(value) : '';
 }
@@ -95,7 +101,7 @@ export function isRun(value: unknown): value is Run {
 	return isJsonObject(value) && typeof value.status === 'string';
 }
 
-/** A created run in whatever form: the ID is what matters, since without it the run is lost. */
+/** Whether this is a created run. Only the ID is checked, since without it the run would be lost. */
 export function isCreatedRun(value: unknown): value is { run_id: string | number } {
 	if (!isJsonObject(value)) return false;
 	const { run_id: id } = value;
@@ -110,7 +116,7 @@ export function isRunId(text: string): boolean {
 	return /^(?!\.{1,2}$)[^\s/\\?#%\p{Cc}\p{Cf}\p{Cs}]{1,200}$/u.test(text);
 }
 
-/** Takes the error envelope from a body; undefined when the body is none. */
+/** Reads the error envelope of a body; undefined if it has none. */
 export function readServiceError(body: unknown): ServiceError | undefined {
 	if (!isJsonObject(body) || !isJsonObject(body.error)) return undefined;
 	const { code, message, request_id: requestId } = body.error;

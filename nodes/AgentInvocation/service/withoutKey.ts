@@ -1,9 +1,9 @@
 import type { Answer } from './answer';
 
-/** A shorter key may well be part of another word, which is left as it is in what an agent says. */
+/** A shorter key may be part of an ordinary word, so it is not taken out of an answer's body. */
 const SHORTEST_SECRET = 8;
 
-/** Takes the API key out of an answer: what a service or a proxy quotes is shown, and stored by n8n. */
+/** Takes the API key out of an answer, since what a service or a proxy quotes is shown to users and stored by n8n. */
 export function withoutKey<T>(answer: Answer<T>, apiKey: string): Answer<T> {
 	const { body, serviceError, requestId, reason } = answer;
 	const clean = <V>(value: V) => replaceIn(value, apiKey);
@@ -16,7 +16,7 @@ export function withoutKey<T>(answer: Answer<T>, apiKey: string): Answer<T> {
 	};
 }
 
-/** What lies deeper in an answer is dropped: n8n itself cannot store it. */
+/** How many levels of an answer are kept; an object counts as two. n8n could not store deeper ones. */
 const DEEPEST = 500;
 
 /** The same JSON without the key. */

@@ -2,14 +2,15 @@ import { shareByKey } from '../service/shared';
 import type { Run } from '../service/types';
 import { TIMEOUT_RANGE_S } from './options';
 
+/** How many durations are remembered for an agent: the latest ones. */
 const REMEMBERED = 50;
 
-/** As long as the longest time limit, in ms. A longer duration comes from a wrong or empty date. */
+/** The longest plausible duration, in ms: the longest time limit. A longer one comes from a wrong or empty date. */
 const LONGEST_MS = TIMEOUT_RANGE_S.maxValue * 1_000;
 
-/** How long the finished runs of an agent took, as the executions of this process have seen it. */
+/** How long an agent's finished runs took, as far as this process has seen them. */
 export class Durations {
-	/** When the next run may end, in ms after its creation: times of equal likelihood, ascending. */
+	/** When the next run may end, in ms after its creation: equally likely times, ascending. */
 	endsMs: readonly number[] = [];
 
 	private known: number[] = [];
@@ -25,8 +26,9 @@ export class Durations {
 }
 
 /**
- * Interpolates quantiles between the known durations, on a log scale: runs of minutes differ by more than those of
- * seconds. One duration is added at either end, the further away, the fewer are known and the more they differ.
+ * Interpolates quantiles between the known durations, on a log scale: runs of minutes differ by more than
+ * runs of seconds. One duration is added beyond either end. It is further away the fewer are known, and the
+ * more they differ.
  */
 function likelyEnds(durations: number[]): number[] {
 	const known = durations.map((ms) => Math.log(Math.max(ms, 1))).sort((a, b) => a - b);
@@ -40,7 +42,7 @@ function likelyEnds(durations: number[]): number[] {
 	return ends.slice(2, -2);
 }
 
-// A workflow may be run once a day.
+// Without a time limit: a workflow may run only once a day.
 const byAgent = shareByKey(() => new Durations(), Infinity);
 
 /** The durations of an agent's runs at a service. */

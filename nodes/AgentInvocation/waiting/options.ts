@@ -5,9 +5,9 @@ import { readChoice, readNumber, readOptions } from '../readValue';
 
 export const DEFAULT_TIMEOUT_S = 3_600;
 export const TIMEOUT_RANGE_S = { minValue: 0, maxValue: 31_536_000 };
-/** 0 is automatic, and anything between it and a second would flood the service. */
+/** 0 is automatic. A value between 0 and 1 would flood the service. */
 const POLL_INTERVAL_RANGE_S = { minValue: 1, maxValue: 86_400, orZero: true };
-/** The same for the editor, which knows no gaps. */
+/** The same for the editor, whose fields can only have one minimum and one maximum. */
 export const POLL_INTERVAL_FIELD_S = { ...POLL_INTERVAL_RANGE_S, minValue: 0 };
 
 /**
@@ -17,6 +17,7 @@ export const POLL_INTERVAL_FIELD_S = { ...POLL_INTERVAL_RANGE_S, minValue: 0 };
  */
 export function readWaitOptions(context: IExecuteFunctions, itemIndex: number): WaitOptions {
 	const given = readOptions(context, itemIndex);
+	// The first choice is the default.
 	const choice = <T extends string>(name: string, label: string, choices: readonly [T, ...T[]]) =>
 		readChoice(given(name, choices[0]), label, choices);
 	const timeout = given('timeout', DEFAULT_TIMEOUT_S);

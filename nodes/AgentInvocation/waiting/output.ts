@@ -16,7 +16,7 @@ import { nameRun, withoutPeriod } from '../wording';
 
 type Subject = Pick<KnownRun, 'agentId' | 'runId'>;
 
-/** What becomes of an item whose run is as the service shows it, finished or not: done, or failed. */
+/** The item after its run was seen, finished or not: done, or failed. */
 export function resultOf(item: Item, run: Run, subject: Subject, options: WaitOptions): Item {
 	const { agentId, runId } = subject;
 	const details = { agent_id: agentId, run_id: runId, status: run.status };
@@ -48,7 +48,7 @@ export function resultOf(item: Item, run: Run, subject: Subject, options: WaitOp
 const WORKFLOW_ENDS = "The workflow's own timeout, in its settings, leaves no more time.";
 
 /**
- * What becomes of an item whose run goes on at its time limit.
+ * The item whose run had not finished at its time limit.
  *
  * @param seen the run as the service has just shown it
  * @param limitOn when the limit was reached, in ms since the epoch
@@ -69,10 +69,9 @@ export function timeIsUp(item: Waiting, seen: Run, limitOn: number): Item {
 }
 
 /**
- * What becomes of an item of whose run nothing could be learned at its time limit, so that it may have
- * finished.
+ * The item whose run may or may not have finished at its time limit, since the service did not tell.
  *
- * @param met what the last poll met
+ * @param met the failure of the last poll
  * @param limitOn when the limit was reached, in ms since the epoch
  */
 export function noAnswer(item: Waiting, met: Failure, limitOn: number): Item {
@@ -107,7 +106,7 @@ function describeEnd({ status, error }: Run): string {
 	return why === '' ? 'failed' : `failed: ${why}`;
 }
 
-/** An error is documented as text; of another form, its message or its JSON is said. */
+/** An error as text. It is documented as text; otherwise its message or its JSON is used. */
 function say(error: unknown): string {
 	if (typeof error === 'string') return error;
 	if (isJsonObject(error) && typeof error.message === 'string') return error.message;
@@ -115,8 +114,8 @@ function say(error: unknown): string {
 }
 
 /**
- * The run in the order in which a table shows it: what it brought comes first. An empty error says nothing,
- * but with Retry On Fail n8n would take it for a failed attempt.
+ * The run as an output item. Its keys are in the order in which a table shows them, the result first. An
+ * empty error is left out: n8n would take it for a failed attempt with Retry On Fail.
  */
 function outputOf(run: Partial<Run>, { agentId, runId }: Subject): IDataObject {
 	const { status, output, error, ...rest } = run;

@@ -19,38 +19,41 @@ import { noAnswer, resultOf, timeIsUp } from './output';
 import { delayAfterTemporaryFailure } from './schedule';
 import { dueAfter, leastDelayMs, limitOf, scheduledDelay, type Pass } from './wait';
 
-/** How long after its creation a run that the service does not know yet is polled all the same, in ms. */
+/** How long after its creation a run is polled on although the service does not know it yet, in ms. */
 export const NOT_FOUND_GRACE_MS = 10_000;
 
 /**
- * For how long a poll is repeated that gets no answer at the time limit, in ms. One that the service has put
- * off is made later, within {@link READ_PATIENCE_MS}.
+ * How long a poll at the time limit is repeated if it gets no answer, in ms. If the service has put it off,
+ * it is made later, within {@link READ_PATIENCE_MS}.
  */
 const GRACE_MS = 60_000;
 
-/** How much of the time that a wait ends before the workflow's own timeout its last poll may take, in ms. */
+/** How much of the time between a wait's end and the workflow's own timeout its last poll may take, in ms. */
 const GRACE_BEFORE_END_MS = 20_000;
 
 /**
- * How many times the rate limit may refuse a poll after the time limit while others are carried. It does so
- * now and then to each of a crowd; those that are put off with the one that is refused are not refused.
+ * How many 429s a poll may get after the time limit while other requests are carried. With many polls, each
+ * gets one now and then. A poll that only waits because of another one's 429 has not got one.
  */
 const MOST_REFUSALS = 8;
 
-/** The longest pause of all requests that a poll waits out, in ms; in a longer one it is put off. */
+/** A pause of all requests that is longer than this, in ms, is not waited out: the poll is put off. */
 const LONGEST_PAUSE_MS = 10_000;
 
-/** What a poll goes by. */
+/** What a poll needs. */
 export interface Polling extends Pass {
 	service: Service;
 	signal: AbortSignal;
 }
 
 /**
- * Polls an item's run once. A temporary failure puts the next poll off. Only an answer to a poll that was
- * sent at or after the time limit can say that the run has not finished in time; what gets no answer then is
- * repeated for {@link GRACE_MS}. What the service does not show, and would not another time, fails the item.
- * One whose run an earlier attempt has started, and that has failed or is gone, is to be begun again.
+ * Polls an item's run once. After a temporary failure, the next poll is put off.
+ *
+ * Only an answer to a poll that was sent at or after the time limit can show that the run has not finished in
+ * time. If such a poll gets no answer, it is repeated for {@link GRACE_MS}.
+ *
+ * A failure that another poll would meet as well fails the item. If an earlier attempt started the run, and
+ * it has failed or is gone, the item is begun again.
  */
 export async function pollRun(item: Waiting, polling: Polling): Promise<Item> {
 	const { service, time, latestEndOn, signal } = polling;
@@ -109,7 +112,7 @@ function afterFailing(item: Waiting, answer: Answer, polling: Polling, sinceDate
 	}
 	const met: Wait = { ...wait, failuresInARow: wait.failuresInARow + 1, doubtfulAnswers };
 	if (isAtLimit && met.graceFrom === undefined) {
-		// It is too short to be stored, and too precious for the long pauses after many failures.
+		// This time is too short to store the execution, and for the long pauses that come after many failures.
 		Object.assign(met, { graceFrom: sinceDate, where: 'memory', failuresInARow: 1 });
 	}
 	if (met.graceFrom !== undefined && answer.kind === 'rateLimited') {
@@ -123,8 +126,9 @@ function afterFailing(item: Waiting, answer: Answer, polling: Polling, sinceDate
 }
 
 /**
- * While others with the same API key are served, a rate limit is not the end: its turn comes as well, unless
- * it is this very request that the service refuses, again and again.
+ * Whether the time for repeating a poll at the time limit is over. A rate limit does not use it up while
+ * other requests with the same API key are carried, since this one's turn will come, unless the service
+ * refuses this very request again and again.
  */
 function isGraceOver(
 	{ graceFrom, refusals = 0 }: Wait,
@@ -141,7 +145,7 @@ function isGraceOver(
 	return now >= from + GRACE_MS || nextAt > from + READ_PATIENCE_MS || nextAt >= latestAt;
 }
 
-/** Whether a rate limit is in the way: the limiter knows for how long. */
+/** Whether the rate limit is the reason. The limiter knows how long to wait. */
 function isLimited({ kind }: Answer): boolean {
 	return kind === 'rateLimited' || kind === 'late';
 }
@@ -155,7 +159,7 @@ function delayAfterFailing(item: Waiting, answer: Answer, polling: Polling): num
 	return delayAfterTemporaryFailure(wait.failuresInARow, scheduledDelay(item, polling), backoff);
 }
 
-/** A run that was just created may not be known yet to the part of the service that is asked. */
+/** Whether a run that was just created is perhaps not known yet to the part of the service that was asked. */
 function isNotThereYet(
 	{ serviceError }: Answer,
 	{ status, beganOn }: Wait,

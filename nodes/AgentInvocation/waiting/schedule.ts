@@ -9,7 +9,7 @@ const LONGEST_DELAY_MS = 600_000;
  * shorter in memory, since n8n looks for executions to resume once a minute.
  */
 export const SHORTEST_STORED_DELAY_MS = 65_000;
-/** How late a run may be seen to save one poll, on average and as a share of its duration. */
+/** How much later a run may be noticed for one poll less: on average, as a share of its duration. */
 const WORTH_OF_A_POLL = 0.009;
 
 /** What decides when a run is polled next. All in ms. */
@@ -18,23 +18,26 @@ export interface Schedule {
 	waitedMs: number;
 	/** A fixed delay; 0 for the automatic one. */
 	pollIntervalMs: number;
-	/** No delay is shorter. */
+	/** The shortest delay that is allowed. */
 	leastMs?: number;
-	/** When runs of the same agent end: times of equal likelihood, ascending; none when that is not known. */
+	/**
+	 * When runs of the same agent end, in ms after their creation: equally likely times, ascending; none if
+	 * that is not known.
+	 */
 	endsMs?: readonly number[];
 }
 
 /**
  * How long to wait before the next poll of a run.
  *
- * The automatic delay is a fifth of the time already waited, so that a run's end is seen at most 20 %
- * late (or {@link SHORTEST_DELAY_MS}, for short runs), and an hour takes some forty requests.
+ * The automatic delay is a fifth of the time already waited, so that a run's end is noticed at most 20 % late
+ * (or {@link SHORTEST_DELAY_MS}, for short runs), and an hour takes about forty requests.
  *
- * Where it is known when runs end, the next poll is as soon as it is worth it: when the runs that
- * may have ended by then would be seen {@link WORTH_OF_A_POLL} late, on average of all that may still go
- * on. So polls are few where hardly any run ends and dense where most do. The bounds stay: 20 % late from the
- * earliest likely end on, and before it {@link SHORTEST_STORED_DELAY_MS} or 20 %, whichever is more. A run
- * that outlasts all that is known is polled as if nothing were.
+ * If it is known when runs end, the next poll is as soon as it is worth it: when the runs that may have ended
+ * by then would be noticed {@link WORTH_OF_A_POLL} late, averaged over all runs that may still go on. So
+ * polls are rare where hardly any run ends, and frequent where most do. Two bounds remain: from the earliest
+ * likely end on, 20 %; before it, {@link SHORTEST_STORED_DELAY_MS} or 20 %, whichever is more. A run that
+ * outlasts all known ones is polled as if nothing were known.
  *
  * @returns ms, more than 0
  */
@@ -58,10 +61,14 @@ function fifthOf(waitedMs: number): number {
 	return Math.max(waitedMs / 5, SHORTEST_DELAY_MS);
 }
 
-/** When the runs that end at these times would be seen too late, on average. */
+/**
+ * The moment at which the runs that end at these times would, on average, be noticed late enough to be worth
+ * a poll.
+ */
 function worthwhilePoll(endsMs: readonly number[]): number {
 	let pollMs = Infinity;
-	// Of the ends so far: the sum of (poll - end) / end is what all ends together may be late.
+	// Solves for the poll at which the sum of (poll - end) / duration, over the ends before it, is what all may
+	// be late together.
 	let [late, perMs] = [WORTH_OF_A_POLL * endsMs.length, 0];
 	for (const end of endsMs) {
 		if (end >= pollMs) break;
@@ -74,13 +81,13 @@ function worthwhilePoll(endsMs: readonly number[]): number {
 }
 
 /**
- * How long to wait after a poll that met a temporary failure: where delays are short, the time that
- * attempts are apart; where they are long enough to be stored, from the shortest of those on, doubling.
- * These are never longer than without a failure.
+ * How long to wait after a poll that met a temporary failure. If the scheduled delay is too short to be
+ * stored, it is the pause between attempts. Otherwise it is the shortest delay that can be stored, doubled
+ * with each further failure, but never longer than the scheduled one.
  *
- * @param failures how many polls in a row have met one
- * @param scheduledMs the delay without one
- * @param backoffMs how far attempts are apart
+ * @param failures how many polls in a row have met a temporary failure
+ * @param scheduledMs the delay without a failure
+ * @param backoffMs the pause between attempts
  * @returns ms
  */
 export function delayAfterTemporaryFailure(

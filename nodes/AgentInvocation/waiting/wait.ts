@@ -5,14 +5,14 @@ import type { Run } from '../service/types';
 import { durationsOf } from './durations';
 import { delayBeforeNextPoll, SHORTEST_STORED_DELAY_MS } from './schedule';
 
-/** What the waits of one pass of the node have in common. */
+/** What all waits of a pass have in common. A pass is one call of the node's `execute`. */
 export interface Pass {
 	time: PassTime;
-	/** When waits must end since the workflow's own timeout is near, in ms since the epoch. */
+	/** When waits must end because the workflow's own timeout is near, in ms since the epoch. */
 	latestEndOn: number;
 }
 
-/** What is known of a run whose wait begins. */
+/** How a wait for a run begins. */
 export interface WaitStart extends Pick<Wait, 'options' | 'where' | 'isEarlier'> {
 	/** The service's answer to its creation; absent for a run that was given. */
 	lastSeen?: Run;
@@ -48,10 +48,11 @@ export function beginWait(
 }
 
 /**
- * The last poll before the time limit is at the limit itself. A wait that the service has put off is not
- * polled earlier so that others can be stored.
+ * Plans the next poll of an item's run: after the delay, or after the time that the service asks for, but not
+ * after the time limit. A wait that the service has put off is not polled earlier for the sake of storing
+ * others.
  *
- * @param askedMs for how long the service asks clients to back off, in ms
+ * @param askedMs how long the service asks clients to back off, in ms
  */
 export function dueAfter(item: Waiting, delay: number, askedMs: number, pass: Pass): Waiting {
 	const { wait } = item;
@@ -63,14 +64,17 @@ export function dueAfter(item: Waiting, delay: number, askedMs: number, pass: Pa
 	return { ...item, wait: { ...wait, dueOn: now + delayMs, delayMs, isLong } };
 }
 
-/** The same wait after the execution was stored: had the clock been set back, it would begin and be due too late. */
+/**
+ * The wait of a stored execution by the clock of now. If the clock was set back, the wait would begin in the
+ * future and be due too late.
+ */
 export function onClockOfNow(wait: Wait, { time }: Pass): Wait {
 	const now = time.date();
 	const { beganOn, dueOn, delayMs } = wait;
 	return { ...wait, beganOn: Math.min(beganOn, now), dueOn: Math.min(dueOn, now + delayMs) };
 }
 
-/** The same with its dates by n8n's clock, which was changed by so much, in ms. */
+/** The item with its dates moved by the given change of n8n's clock, in ms. */
 export function movedBy({ wait, ...item }: Waiting, changeMs: number): Waiting {
 	const { beganOn, dueOn } = wait;
 	return { ...item, wait: { ...wait, beganOn: beganOn + changeMs, dueOn: dueOn + changeMs } };
@@ -81,7 +85,10 @@ export function limitOf({ options, beganOn }: Wait, { latestEndOn }: Pass): numb
 	return Math.min(beganOn + (options.timeoutMs || Infinity), latestEndOn);
 }
 
-/** A wait that is stored from the start has no delay that n8n does not store. */
+/**
+ * The shortest delay between polls of a wait, in ms. If it is stored from the start, that is the shortest
+ * that n8n stores.
+ */
 export function leastDelayMs({ where }: Wait): number {
 	return where === 'stored' ? SHORTEST_STORED_DELAY_MS : 0;
 }

@@ -55,7 +55,10 @@ export const listFields: INodeProperties[] = [
 	},
 ];
 
-/** Lists the organization's agents, once for each input item: one output item an agent, as it came. */
+/**
+ * Lists the organization's agents once for each input item. Each agent becomes one output item, as the
+ * service sent it.
+ */
 export const list: Operation = { concurrency: () => fixedAt(1), begin };
 
 async function begin(

@@ -16,7 +16,7 @@ import { goOnFrom, startRun } from './startRun';
 import { waitForCompletion, waitOptionFields, whileWaiting } from './waitOptionFields';
 import { readWaitPlan } from './waitPlan';
 
-/** How many items may have begun and not ended, where the user says. */
+/** The range of 'Max Concurrency'. 0 is automatic. */
 const CONCURRENCY_RANGE = { minValue: 0, maxValue: 1_000 };
 
 const displayOptions = { show: { resource: ['run'], operation: ['create'] } };
@@ -63,7 +63,7 @@ export const createFields: INodeProperties[] = [
 	},
 	{
 		...waitForCompletion,
-		// Without expressions it has no button by which a model would be asked for it.
+		// Without expressions, the editor offers no button to let the model fill it in.
 		noDataExpression: true,
 		displayOptions: { show: { ...displayOptions.show, '@tool': [true] } },
 	},
@@ -101,12 +101,13 @@ async function begin(item: ItemThatIs<'notBegun'>, work: ItemWork): Promise<Item
 		readOptions(context, itemIndex)('retryCreateOnServerError', false),
 		'Retry Create on Server Error',
 	);
+	// The service may be busy for as long as the run would be waited for.
 	const waitsMs = plan.waits ? plan.options.timeoutMs || Infinity : 0;
 	const patienceMs = Math.max(waitsMs, READ_PATIENCE_MS);
 	return await startRun(item, { agent, bindings, retryOnServerError, patienceMs }, work, plan);
 }
 
-/** Gives exactly what the service answered; what is no object goes under `result`. */
+/** Outputs exactly what the service answered. An answer that is not an object goes under `result`. */
 async function compileOnly(
 	item: Item,
 	given: GivenAgent,

@@ -14,7 +14,7 @@ import { goOnFrom } from './startRun';
 import { waitForCompletion, waitOptionFields } from './waitOptionFields';
 import { readWaitPlan } from './waitPlan';
 
-/** As many as there may be: the rate limiter paces the requests, and a wait costs next to nothing. */
+/** Enough not to matter: the rate limiter paces the requests, and a wait costs next to nothing. */
 const CONCURRENCY = 1_000;
 
 const displayOptions = { show: { resource: ['run'], operation: ['get'] } };

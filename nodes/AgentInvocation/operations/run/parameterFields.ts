@@ -2,15 +2,21 @@ import type { IDisplayOptions, INodeProperties, NodeParameterValue } from 'n8n-w
 
 const NOTHING_MAPPED = { mappingMode: 'defineBelow', value: null };
 
-/** What the editor keeps where no field is filled in. n8n compares by value, but its type has no objects. */
+/**
+ * What the editor stores if no field is filled in: an empty object. n8n compares it by value, but the type
+ * allows none.
+ */
 const NO_VALUES: NodeParameterValue = Object.create(null);
 
 const displayOptions = { show: { resource: ['run'], operation: ['create'] } };
 
-/** A condition to hide, not to show: n8n 1.85 does not know it, and would show the field nowhere. */
+/**
+ * A condition that hides. As one that shows (`'@tool': [false]`), n8n 1.85 would not know it, and never show
+ * the field.
+ */
 export const notInTools: IDisplayOptions = { hide: { '@tool': [true] } };
 
-/** There are no parameters before. */
+/** Before an agent is chosen, there are no parameters. */
 const onceAgentIsChosen = { ...displayOptions, hide: { agentId: [''] } };
 
 function whenSpecified(...how: string[]) {
@@ -18,10 +24,10 @@ function whenSpecified(...how: string[]) {
 }
 
 /**
- * Keeps what was entered one way while another is chosen, and says so. The editor drops the value of a
- * parameter that is shown no more, unless a notice of the same name is; and n8n one that no property
- * holds, whatever its conditions on its own value. The leading `/` keeps n8n 1 from reporting a
- * cyclic dependency.
+ * Keeps what was entered in one way while another way is chosen, and tells the user so. The editor drops the
+ * value of a parameter that is no longer shown, unless a notice of the same name is shown. n8n drops a value
+ * that no property holds, hence the hidden one, which does not depend on the value. The leading `/` in a
+ * condition keeps n8n 1 from reporting a cyclic dependency.
  */
 function kept(
 	name: string,
@@ -33,7 +39,7 @@ function kept(
 	const { show } = whenSpecified(...others);
 	const property = { displayName: notice, name, default: whenEmpty };
 	return [
-		// A model is asked for every `$fromAI` that a tool has stored, so a tool keeps none that is not sent.
+		// Not in tools: a model is asked for every `$fromAI` that is stored, also for values that are not sent.
 		{ ...property, type: 'hidden', displayOptions: { show, ...notInTools } },
 		{
 			...property,

@@ -9,10 +9,10 @@ export interface Given {
 }
 
 /**
- * Reads parameters that are given as JSON, as text or as an expression gives it: an object of names and values, or
- * an array of objects with name and value.
+ * Reads parameters that are given as JSON: as text, or as the value of an expression. They are an object of
+ * names and values, or an array of objects with name and value.
  *
- * @throws FailureError if it is neither
+ * @throws FailureError if they are neither
  */
 export function readJson(source: unknown): Given[] {
 	const json = typeof source === 'string' ? parseJson(source) : source;
@@ -43,7 +43,10 @@ function isPair(entry: unknown): entry is { name: unknown; value: unknown } {
 	return isJsonObject(entry) && toText(entry.name) !== '' && 'value' in entry;
 }
 
-/** An expression may give what has no JSON, such as `undefined`, a big number or a circle. */
+/**
+ * An entry as text for a message. An expression may give what has no JSON: `undefined`, a bigint, a cyclic
+ * object.
+ */
 function show(entry: unknown): string {
 	try {
 		return String(JSON.stringify(entry));
@@ -52,10 +55,11 @@ function show(entry: unknown): string {
 	}
 }
 
-/** An object's names have their {@link withoutPlace | places} before them. */
+/** The parsed JSON. If it is an object, its names have their {@link withoutPlace | places} before them. */
 function parseJson(source: string): unknown {
 	if (source.trim() === '') return refuseJson("'Parameters (JSON)' is empty");
 	try {
+		// As it is first, since `prepare` takes it for valid.
 		JSON.parse(source);
 		return JSON.parse(prepare(source));
 	} catch (thrown) {
@@ -65,10 +69,12 @@ function parseJson(source: string): unknown {
 }
 
 /**
- * The same JSON with each number as a text, since all values are sent as text: it keeps all of its digits. In an
- * object each name has its place before it, so that `JSON.parse` keeps them all, repeated ones too, in their order.
+ * Rewrites valid JSON so that parsing loses nothing. Each number becomes a text and so keeps all its digits;
+ * values are sent as text anyway. If the JSON is an object, each name gets its place before it, so that
+ * `JSON.parse` keeps all of them, including repeated ones, in their order.
  *
- * It goes from sign to sign: a pattern of a whole text takes more of the stack the longer the text is.
+ * The pattern matches single signs and numbers, not whole strings: for those, a long string would need too
+ * much stack.
  */
 function prepare(source: string): string {
 	const isObject = source.trimStart().startsWith('{');
@@ -85,6 +91,7 @@ function prepare(source: string): string {
 	});
 }
 
+/** The name without its place. */
 function withoutPlace(name: string): string {
 	return name.slice(name.indexOf(' ') + 1);
 }

@@ -22,17 +22,17 @@ type NotBegun = ItemThatIs<'notBegun'>;
 interface Wanted {
 	agent: GivenAgent;
 	bindings: ParameterBinding[];
-	/** Whether a create may be sent again after a 5xx. */
+	/** Whether a create may be sent again after a status of 500 or more. */
 	retryOnServerError: boolean;
-	/** For how long the service may take no requests of the API key at all, in ms. */
+	/** How long to wait for the service while it accepts no request of the API key, in ms. */
 	patienceMs: number;
 }
 
 /**
- * Starts an item's run, once: where the user has changed the node since an earlier attempt, which has started
- * one for the same item, agent and bindings, that one, or its result, is given in its place.
+ * Starts an item's run, but only once. If an earlier attempt started one for the same item, agent and
+ * bindings, that run or its result is given instead, also if the user has changed the node since.
  *
- * The name of an agent is looked up for a new run alone: by now it may be another agent's, or nobody's.
+ * An agent's name is looked up only for a new run: by now it may be the name of another agent, or of none.
  */
 export async function startRun(
 	item: NotBegun,
@@ -60,6 +60,7 @@ export async function startRun(
 	const request = createRun(agentId, bindings);
 	const patience = { since: clock.now(), patienceMs, signal };
 	const answer = await sendWithRetry(service, request, purpose, patience);
+	// It was not sent, so the item is as it was.
 	if (answer.kind === 'aborted') return item;
 	if (answer.kind === 'ok' && answer.body) {
 		const runId = String(answer.body.run_id);
@@ -67,7 +68,7 @@ export async function startRun(
 		const askedMs = retryAfterMs(answer);
 		return startedRun(fingerprints, { baseUrl, agentId, runId }, work, plan, { lastSeen, askedMs });
 	}
-	// With the option to repeat a create after a 5xx, the user takes such an answer for 'nothing started'.
+	// Whoever sets 'Retry Create on Server Error' takes a 5xx to mean that nothing was started.
 	const isTakenForNothing = retryOnServerError && answer.kind === 'serverError';
 	const mayHaveStarted = answerKinds[answer.kind].mayHaveStarted && !isTakenForNothing;
 	const failure = explainAnswer(answer, { agentId, bindings, startsRun: true, baseUrl });
@@ -75,12 +76,12 @@ export async function startRun(
 }
 
 /**
- * What becomes of an item of which an earlier attempt has left something to go on from. As long as the user has
- * not changed the node, an item starts the same, whatever its expressions give this time. A run at another
- * service cannot be asked for.
+ * Goes on from what an earlier attempt has left of an item, if anything. Unless the user has changed the
+ * node, the item counts as the same, whatever its expressions give this time. A run at another service is
+ * left alone, since it cannot be asked for.
  *
- * @param fingerprint of what the item would start now; absent where that is not known yet
- * @returns undefined when there is nothing to go on from
+ * @param fingerprint of what the item would start now; absent if that is not known yet
+ * @returns undefined if there is nothing to go on from
  */
 export function goOnFrom(
 	{ earlier }: NotBegun,
@@ -92,7 +93,7 @@ export function goOnFrom(
 	const isElsewhere = run !== undefined && run.baseUrl !== work.service.baseUrl;
 	const isSame = fingerprint !== undefined && fingerprints.includes(fingerprint);
 	if (!earlier || isElsewhere || (earlier.isOld && !isSame)) return undefined;
-	// What starts the same in the changed node counts as if it were noted there.
+	// The changed node would start the same, so the record now counts as its own.
 	const isResult = !run || (earlier.is === 'done' && !isOfUnfinishedRun(earlier));
 	if (isResult) return { ...earlier, isOld: false };
 	const lastSeen = { run_id: run.runId, status: 'pending' };
@@ -100,12 +101,12 @@ export function goOnFrom(
 	return startedRun(fingerprints, run, work, plan, { lastSeen, isEarlier, isDueNow: true });
 }
 
-/** Whether what was output is a run that was not waited for, or that went on at its time limit. */
+/** Whether the output is a run that had not finished: it was not waited for, or had reached its time limit. */
 function isOfUnfinishedRun({ outputs: [output] }: ItemThatIs<'done'>): boolean {
 	return isRun(output) && !isFinished(output);
 }
 
-/** Waits for an item's run, or gives its ID. */
+/** Waits for an item's run, or outputs what its creation gave. */
 function startedRun(
 	fingerprints: string[],
 	run: KnownRun,
@@ -120,7 +121,10 @@ function startedRun(
 	return waits ? waiting : done(waiting, [{ ...ids, ...known.lastSeen, ...ids } as IDataObject]);
 }
 
-/** Asks for no run whose ID would lead elsewhere, and so starts none in its place either. */
+/**
+ * Fails an item whose run has an ID that cannot be part of a path. It keeps that run, so no other one is
+ * started for it.
+ */
 function refuseRunId(item: Item): Item {
 	return failed(item, {
 		message: 'The run was started, but its ID cannot be used in an address',

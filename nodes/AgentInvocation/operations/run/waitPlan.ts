@@ -10,11 +10,11 @@ export interface WaitPlan {
 	waits: boolean;
 	options: WaitOptions;
 	where: Wait['where'];
-	/** Whether the node starts the runs that it waits for, and so another one where one has failed. */
+	/** Whether the node starts the runs that it waits for. If so, it also starts another one if one has failed. */
 	startsRuns: boolean;
 }
 
-/** Reads how an item is waited for. What starts runs waits for them, unless the node says otherwise. */
+/** Reads how an item is waited for. By default, an operation waits if it starts runs. */
 export async function readWaitPlan(
 	{ context, itemIndex, parking }: ItemWork,
 	startsRuns: boolean,
