@@ -35,7 +35,7 @@ export function readNumber(
 	return refuse(value, label, `${orZero ? '0 or ' : ''}a ${whole ? 'whole ' : ''}number ${range}`);
 }
 
-const BOOLEANS = new Map<unknown, boolean>([
+const BOOLEANS = new Map<string, boolean>([
 	['true', true],
 	['1', true],
 	['false', false],

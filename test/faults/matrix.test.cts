@@ -1,7 +1,7 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 
-import * as retryPolicy from '../../nodes/AgentInvocation/service/retryPolicy.ts';
+import * as retryPolicy from '../../nodes/AgentInvocation/service/backoff.ts';
 import { requestTimeouts } from '../../nodes/AgentInvocation/service/service.ts';
 import { table } from '../../hosts/report.cts';
 import { startSandbox } from '../../sandbox/server.cts';

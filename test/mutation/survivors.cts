@@ -11,7 +11,7 @@ export interface Survivor {
 
 export const survivors: Survivor[] = [
 	{
-		file: 'engine/callers.ts',
+		file: 'engine/whoWaits.ts',
 		original: '[]',
 		reason: 'A text in place of an entry has no data, as no entry has none.',
 	},

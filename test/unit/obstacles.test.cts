@@ -1,5 +1,5 @@
-import { whoWaits } from '../../nodes/AgentInvocation/engine/callers.ts';
-import { engineObstacle } from '../../nodes/AgentInvocation/engine/obstacles.ts';
+import { whoWaits } from '../../nodes/AgentInvocation/engine/whoWaits.ts';
+import { engineObstacle } from '../../nodes/AgentInvocation/engine/parkingObstacles.ts';
 import { contextOf, type Told } from '../support/simulation/world/context.cts';
 
 test('a host that can be asked for a pause has no obstacle', async () => {
@@ -41,7 +41,7 @@ describe('the engine cannot be asked', () => {
 	])('of n8n %s: %s', async (version, isTried) => {
 		jest.resetModules();
 		jest.doMock('n8n-workflow/package.json', () => ({ version }));
-		const anew = await import('../../nodes/AgentInvocation/engine/obstacles.ts');
+		const anew = await import('../../nodes/AgentInvocation/engine/parkingObstacles.ts');
 		const obstacle = await anew.engineObstacle(contextOf({}), true);
 		jest.dontMock('n8n-workflow/package.json');
 		expect(obstacle ?? 'none').toMatch(isTried ? /^none$/ : /not tried/);

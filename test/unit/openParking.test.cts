@@ -1,5 +1,5 @@
 import { PassTime, clock } from '../../nodes/AgentInvocation/clock.ts';
-import { hostStart, openParking } from '../../nodes/AgentInvocation/engine/parking.ts';
+import { hostStart, openParking } from '../../nodes/AgentInvocation/engine/parkingRules.ts';
 import { contextOf, type Told } from '../support/simulation/world/context.cts';
 
 const SECOND = 1_000;

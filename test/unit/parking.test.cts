@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 
 import { clock } from '../../nodes/AgentInvocation/clock.ts';
-import { hostStart } from '../../nodes/AgentInvocation/engine/parking.ts';
+import { hostStart } from '../../nodes/AgentInvocation/engine/parkingRules.ts';
 import { SimulatedHost, type Simulation } from '../support/simulation/simulatedHost.cts';
 import {
 	json,

@@ -17,15 +17,14 @@ const AGENT_NOT_KNOWN =
 export async function describeParameters(
 	this: ILoadOptionsFunctions,
 ): Promise<ResourceMapperFields> {
-	const describe = async () => {
-		try {
-			return describeAgent(await findChosenAgent(this, 'descriptions'));
-		} catch (thrown) {
-			const { message, description } = failureOf(thrown);
-			return escapeHtml(`${message}. ${description}`);
-		}
-	};
-	return { fields: [], emptyFieldsNotice: await describe() };
+	let notice: string;
+	try {
+		notice = describeAgent(await findChosenAgent(this, 'descriptions'));
+	} catch (thrown) {
+		const { message, description } = failureOf(thrown);
+		notice = escapeHtml(`${message}. ${description}`);
+	}
+	return { fields: [], emptyFieldsNotice: notice };
 }
 
 function describeAgent(agent: Agent | undefined): string {

@@ -23,8 +23,10 @@ export async function getAgentParameters(
 	this: ILoadOptionsFunctions,
 ): Promise<ResourceMapperFields> {
 	try {
-		const { parameters = [] } = (await findChosenAgent(this, 'fields')) ?? {};
-		return { fields: parameters.map((parameter) => toField(parameter, !isTool(this))) };
+		const agent = await findChosenAgent(this, 'fields');
+		const marksRequired = !isTool(this);
+		const parameters = agent?.parameters ?? [];
+		return { fields: parameters.map((parameter) => toField(parameter, marksRequired)) };
 	} catch (thrown) {
 		throw toEditorError(this, thrown);
 	}
@@ -56,9 +58,9 @@ async function readAgentOf(
 	if (typeof given === 'string') {
 		return pickNamed(byName(await readKeptAgents(service, question, Infinity)), given);
 	}
-	const isIt = ({ id }: Agent) => id === given;
-	const agents = await readKeptAgents(service, question, Infinity, (some) => some.some(isIt));
-	const agent = agents.find(isIt);
+	const isChosen = ({ id }: Agent) => id === given;
+	const agents = await readKeptAgents(service, question, Infinity, (read) => read.some(isChosen));
+	const agent = agents.find(isChosen);
 	if (agent) return agent;
 	return fail({
 		message: `Agent ${given} is not in the organization's list`,

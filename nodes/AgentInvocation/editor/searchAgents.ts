@@ -47,7 +47,7 @@ async function search(
 	}
 	const shown = agents.slice(offset, end);
 	return {
-		results: shown.filter((agent) => !filter || matches(agent, filter)).flatMap(toListItem),
+		results: shown.filter((agent) => matches(agent, filter)).flatMap(toListItem),
 		...(agents.length >= end && { paginationToken: String(end) }),
 	};
 }

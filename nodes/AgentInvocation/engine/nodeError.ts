@@ -66,6 +66,7 @@ export function cancelledError(
 		failures.length > 0 && `Before, items had failed: ${said}.`,
 	);
 	const error = toNodeError(context, { message, description, details: {} }, undefined, runs);
+	// `toNodeError` has respelled 'canceled'.
 	return Object.assign(error, { message });
 }
 

@@ -59,8 +59,8 @@ export class Loop {
 		for (let index = 0; index < count; index++) this.put(index, items.item(index));
 		this.order();
 		const free = Math.max(work.concurrency.onTrial - this.waiting.size, 0);
-		const isToCome = work.checkpoints && this.leftToBegin > 0;
-		this.beforeCheckpoint = isToCome ? Math.min(free, this.leftToBegin) : Infinity;
+		const mayCheckpoint = work.checkpoints && this.leftToBegin > 0;
+		this.beforeCheckpoint = mayCheckpoint ? Math.min(free, this.leftToBegin) : Infinity;
 	}
 
 	async run(): Promise<LoopEnd> {

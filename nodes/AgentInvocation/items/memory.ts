@@ -119,9 +119,9 @@ export class Memory {
 	 *   it
 	 */
 	static open(context: IExecuteFunctions, isKept: boolean): Memory {
-		// The calls of a tool in its agent's process share run index and context, so each has its own memory.
-		const isShared = isKept && !runsInAgent(context);
-		const kept = (isShared ? keptBy(context, 'node') : undefined) ?? {};
+		// The calls of a tool in its agent's process share run index and context, so none may use them.
+		const isStored = isKept && !runsInAgent(context);
+		const kept = (isStored ? keptBy(context, 'node') : undefined) ?? {};
 		const all = (kept.agentInvocation ??= { format: FORMAT, byRunIndex: {} });
 		if (!isFormat(all)) return refuseUnknown(all);
 		const { byRunIndex } = all;

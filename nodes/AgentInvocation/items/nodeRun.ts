@@ -9,7 +9,7 @@ import { clock } from '../clock';
 import { toErrorItem } from '../engine/errorItem';
 import { continues } from '../engine/host';
 import { cancelledError } from '../engine/nodeError';
-import type { Parking } from '../engine/parking';
+import type { Parking } from '../engine/parkingRules';
 import { requestSuspension } from '../engine/suspend';
 import { failed, type Item, type Waiting } from '../item';
 import { failureOf, type Failure } from '../failure';

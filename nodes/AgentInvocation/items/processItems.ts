@@ -9,7 +9,7 @@ import { mayHaveGoneOn } from '../engine/crash';
 import { toErrorItem } from '../engine/errorItem';
 import { continues } from '../engine/host';
 import { toNodeError } from '../engine/nodeError';
-import { openParking } from '../engine/parking';
+import { openParking } from '../engine/parkingRules';
 import { removeTraces, sourceOf } from '../engine/suspend';
 import { failureOf } from '../failure';
 import { Memory } from './memory';
@@ -41,10 +41,10 @@ export async function processItems(
 	const source = suspension?.source ?? sourceOf(context);
 	// First of all, since an expression may look back at where the input came from.
 	if (suspension) removeTraces(context, source);
-	const mayHaveBegun =
-		operation.runs === 'starts' && suspension !== undefined && crashedIn !== undefined;
-	if (mayHaveBegun && (await mayHaveGoneOn(context, crashedIn, suspension))) {
-		memory.doubtOthers(context.getInputData().length);
+	const startsRuns = operation.runs === 'starts';
+	if (startsRuns && suspension && crashedIn !== undefined) {
+		const isInDoubt = await mayHaveGoneOn(context, crashedIn, suspension);
+		if (isInDoubt) memory.doubtOthers(context.getInputData().length);
 	}
 	const hasParked = suspension?.until !== undefined;
 	const parking = await openParking(context, {

@@ -53,12 +53,12 @@ export class Waits {
 	 */
 	take(dueBy: number): Entry | undefined {
 		const { long, short } = this;
-		const [longFirst, shortFirst] = [long.first, short.first];
-		const isLong = longFirst && !(shortFirst && comesBefore(shortFirst, longFirst));
-		const first = isLong ? longFirst : shortFirst;
+		const isShort = short.first && !(long.first && comesBefore(long.first, short.first));
+		const queue = isShort ? short : long;
+		const { first } = queue;
 		if (!first || first.dueAt > dueBy) return undefined;
 		if (first.item.wait.where === 'memory') this.inMemory--;
-		return this.queueOf(first.item).take();
+		return queue.take();
 	}
 
 	private queueOf({ wait: { isLong, failuresInARow } }: Waiting): Queue {

@@ -1,4 +1,4 @@
-import type { Parking } from '../engine/parking';
+import type { Parking } from '../engine/parkingRules';
 import { SHORTEST_STORED_DELAY_MS } from '../waiting/schedule';
 import type { Idle } from './work';
 import type { Waits } from './waits';

@@ -96,13 +96,12 @@ async function lookUp(name: string, work: ItemWork): Promise<Agent> {
 	for (;;) {
 		const reading = kept.get(key) ?? beginReading(work);
 		kept.set(key, reading);
-		const drop = () => kept.get(key) === reading && kept.delete(key);
-		const agents = await reading.agents.catch(drop);
+		const agents = await reading.agents.catch(() => undefined);
 		const isOwn = reading.owner === owner;
-		if (isOwn || (agents instanceof Map && agents.has(nameKey(name)))) {
-			return pickNamed(await reading.agents, name);
-		}
-		drop();
+		const isUseful = agents !== undefined && (isOwn || agents.has(nameKey(name)));
+		if (!isUseful && kept.get(key) === reading) kept.delete(key);
+		// If it failed, this throws.
+		if (isUseful || isOwn) return pickNamed(await reading.agents, name);
 	}
 }
 

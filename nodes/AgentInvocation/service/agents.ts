@@ -3,7 +3,7 @@ import { fail } from '../failure';
 import { textKey } from '../textKey';
 import { listAgents } from './endpoints';
 import { read, type ReadPatience } from './read';
-import { EDITOR_PATIENCE_MS } from './retryPolicy';
+import { EDITOR_PATIENCE_MS } from './backoff';
 import type { Service } from './service';
 import { shareByKey } from './shared';
 import { isJsonObject, toAgent, type Agent } from './types';
@@ -155,7 +155,7 @@ function holds({ name, description }: Agent, text: string): boolean {
 	return textKey(`${name}\n${description}`).includes(textKey(text));
 }
 
-const lists = shareByKey(() => ({
+const keptLists = shareByKey(() => ({
 	list: new AgentList(0),
 	beganAt: -Infinity,
 	/** What each place in the editor asked last. */
@@ -180,7 +180,7 @@ export async function readKeptAgents(
 	limit: number,
 	isEnough?: (agents: Agent[]) => boolean,
 ): Promise<Agent[]> {
-	const kept = lists(service.key);
+	const kept = keptLists(service.key);
 	const now = clock.now();
 	if (kept.asked.get(place) === asks || now - kept.beganAt > KEPT_MS) {
 		Object.assign(kept, { list: new AgentList(0), beganAt: now, asked: new Map() });

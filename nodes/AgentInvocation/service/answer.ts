@@ -100,6 +100,7 @@ const REFUSED_BY_N8N = /^SsrfBlocked/;
  * HTTP client, whose code is somewhere along the chain of causes.
  */
 export function readThrown(thrown: unknown, cancelled: boolean): Answer<never> {
+	if (cancelled) return { kind: 'cancelled' };
 	const chain = causes(thrown);
 	// Where n8n 2.0 drops the cause, its own error has the code as `httpCode`.
 	const codes = chain
@@ -109,7 +110,6 @@ export function readThrown(thrown: unknown, cancelled: boolean): Answer<never> {
 	const reason = asText(chain[chain.length - 1]?.message ?? thrown);
 	const has = (test: (code: string) => boolean) => codes.some(test);
 
-	if (cancelled) return { kind: 'cancelled' };
 	if (has((code) => NOT_TRUSTED.test(code))) return { kind: 'notTrusted', reason };
 	if (has((code) => NOT_CONNECTED.includes(code)) || chain.some(wasConnecting)) {
 		return { kind: 'notConnected', reason };

@@ -1,8 +1,8 @@
 /** What a request is for decides which answers are worth another attempt. */
 export type Purpose = 'read' | 'create' | 'createRetryingServerErrors' | 'firstPoll' | 'poll';
 
-/** For how long a request is repeated: until its deadline, or for a few attempts. */
-export type Patience = 'untilDeadline' | 'briefly';
+/** How a request is repeated: until its deadline, or a few times. */
+export type Repetition = 'untilDeadline' | 'briefly';
 
 /** What a user reads about an answer. */
 export interface Explanation {
@@ -14,7 +14,7 @@ interface Row extends Explanation {
 	/** Whether a run may exist after this answer to a create. */
 	mayHaveStarted: boolean;
 	/** The purposes for which the request is sent again; for all others the answer is final. */
-	retried: Partial<Record<Purpose, Patience>>;
+	retried: Partial<Record<Purpose, Repetition>>;
 	/** Whether the address may be wrong, so that advice about its usual form helps. */
 	isOfAddress?: boolean;
 }

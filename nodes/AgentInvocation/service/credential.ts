@@ -29,7 +29,10 @@ export const BASE_URL_REPLACEMENTS: ReadonlyArray<[pattern: RegExp, by: string]>
  */
 export function checkCredential(data: Record<string, unknown>): ServiceCredential {
 	const entered = typeof data.baseUrl === 'string' ? data.baseUrl.trim() : '';
-	const baseUrl = BASE_URL_REPLACEMENTS.reduce((url, [from, to]) => url.replace(from, to), entered);
+	const baseUrl = BASE_URL_REPLACEMENTS.reduce(
+		(url, [pattern, by]) => url.replace(pattern, by),
+		entered,
+	);
 	const apiKey = typeof data.apiKey === 'string' ? data.apiKey.trim() : '';
 	const wrongAddress = entered === '' ? 'is empty' : wrongBaseUrl(baseUrl);
 	if (wrongAddress !== undefined) {

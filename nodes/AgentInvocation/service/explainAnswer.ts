@@ -18,7 +18,7 @@ export interface Subject {
 
 const agentOf = ({ agentId }: Subject) =>
 	agentId === undefined ? 'the agent' : `agent ${agentId}`;
-const AgentOf = ({ agentId }: Subject) =>
+const capitalizedAgentOf = ({ agentId }: Subject) =>
 	agentId === undefined ? 'The agent' : `Agent ${agentId}`;
 
 type SaysOfError = (subject: Subject, error: ServiceError) => Explanation;
@@ -38,7 +38,7 @@ export const explanationsByCode: Record<string, SaysOfError> = {
 	}),
 	invalid_api_key: () => REJECTED_KEY,
 	agent_not_found: (subject) => ({
-		message: `${AgentOf(subject)} was not found`,
+		message: `${capitalizedAgentOf(subject)} was not found`,
 		description:
 			"It does not exist, is not published, or belongs to another organization than the API key in the credential. Choose an agent from the list in 'Agent'.",
 	}),
@@ -51,8 +51,8 @@ export const explanationsByCode: Record<string, SaysOfError> = {
 		const culprit = culpritOf(subject, error);
 		return {
 			message: culprit
-				? `${AgentOf(subject)} has no parameter '${shorten(culprit.name)}'`
-				: `${AgentOf(subject)} does not have one of the parameters`,
+				? `${capitalizedAgentOf(subject)} has no parameter '${shorten(culprit.name)}'`
+				: `${capitalizedAgentOf(subject)} does not have one of the parameters`,
 			description:
 				"Compare the names with the agent's own: set 'Specify Parameters' to 'Using Fields Below' to see them. If the agent was changed, refresh the fields.",
 		};
@@ -77,7 +77,7 @@ export const explanationsByCode: Record<string, SaysOfError> = {
 /** Says in a user's words what an answer other than `ok` means. */
 export function explainAnswer(answer: Answer, subject: Subject): Failure {
 	const { kind, status, serviceError, requestId, reason } = answer;
-	const { agentId, runId, startsRun = false } = subject;
+	const { agentId, runId, startsRun } = subject;
 	const { message, description } = explain(answer, subject);
 	const isInDoubt = startsRun && answerKinds[kind].mayHaveStarted;
 	const isRun = agentId !== undefined && runId !== undefined;

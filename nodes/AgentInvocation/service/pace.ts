@@ -1,5 +1,5 @@
 import type { Answer } from './answer';
-import { backoffMs } from './retryPolicy';
+import { backoffMs } from './backoff';
 
 /** Requests a second before anything is known of the service's limit. */
 const FIRST_RATE = 80;

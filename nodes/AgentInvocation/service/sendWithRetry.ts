@@ -3,7 +3,7 @@ import type { Answer } from './answer';
 import type { Purpose } from './answerKinds';
 import type { ServiceRequest } from './endpoints';
 import type { Admission } from './rateLimiter';
-import { backoffMs, isRetried, isRetriedBriefly } from './retryPolicy';
+import { backoffMs, isRetried, isRetriedBriefly } from './backoff';
 import { requestTimeouts, type Service } from './service';
 
 /** How long, and until when, a request may wait to be sent. */
@@ -53,11 +53,11 @@ async function within<T>(
 	answered: Promise<Answer<T> | undefined>,
 ): Promise<Answer<T> | undefined> {
 	const hasCome = new AbortController();
-	const isLate = clock
+	const timedOut = clock
 		.sleep(ms, hasCome.signal)
-		.then((): Answer<T> => ({ kind: 'timedOut', reason: 'Its answer was not complete in time' }));
+		.then((): Answer<T> => ({ kind: 'timedOut', reason: 'The answer was not complete in time' }));
 	try {
-		return await Promise.race([answered, isLate]);
+		return await Promise.race([answered, timedOut]);
 	} finally {
 		hasCome.abort();
 	}

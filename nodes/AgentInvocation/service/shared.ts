@@ -17,28 +17,28 @@ const MOST = 1_000;
 export function shareByKey<T>(make: () => T, keptMs = KEPT_MS): (key: string) => T {
 	// In the order of their last use.
 	const kept = new Map<string, { one: T; usedAt: number }>();
-	const drop = () => {
+	const dropUnused = () => {
 		for (const [key, { usedAt }] of kept) {
 			if (kept.size <= MOST && clock.now() - usedAt < keptMs) break;
 			kept.delete(key);
 		}
 	};
-	let dropsLater = keptMs === Infinity;
-	const dropLater = () => {
-		if (dropsLater || kept.size === 0) return;
-		dropsLater = true;
+	let isScheduled = false;
+	const schedule = () => {
+		if (isScheduled || keptMs === Infinity || kept.size === 0) return;
+		isScheduled = true;
 		afterwards(keptMs, () => {
-			dropsLater = false;
-			drop();
-			dropLater();
+			isScheduled = false;
+			dropUnused();
+			schedule();
 		});
 	};
 	return (key) => {
 		const one = kept.get(key)?.one ?? make();
 		kept.delete(key);
 		kept.set(key, { one, usedAt: clock.now() });
-		drop();
-		dropLater();
+		dropUnused();
+		schedule();
 		return one;
 	};
 }

@@ -63,17 +63,16 @@ export function isAgentPage(value: unknown): value is AgentPage {
 
 export function toAgent(asItCame: Record<string, unknown>): Agent {
 	const { id, name, description, parameters } = asItCame;
-	const named = (Array.isArray(parameters) ? parameters : [])
-		.filter(isJsonObject)
-		.map((one) => [toText(one.name), one] as const)
-		.filter(
-			([name], index, all) => name !== '' && all.findIndex(([other]) => other === name) === index,
-		);
+	const named = new Map<string, Record<string, unknown>>();
+	for (const one of (Array.isArray(parameters) ? parameters : []).filter(isJsonObject)) {
+		const parameterName = toText(one.name);
+		if (parameterName !== '' && !named.has(parameterName)) named.set(parameterName, one);
+	}
 	return {
 		id: toAgentId(id),
 		name: toText(name),
 		description: toText(description),
-		parameters: named.map(([name, { required, description }]) => ({
+		parameters: [...named].map(([name, { required, description }]) => ({
 			name,
 			required: required === true,
 			description: toText(description),

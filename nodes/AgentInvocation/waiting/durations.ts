@@ -35,10 +35,11 @@ function likelyEnds(durations: number[]): number[] {
 	const [shortest = 0, longest = 0] = [known[0], known.at(-1)];
 	const beyond = Math.max((2 * (longest - shortest)) / Math.sqrt(known.length), 1 / known.length);
 	const steps = [shortest - beyond, ...known, longest + beyond];
-	const ends = known.concat(longest + beyond).flatMap((to, index) => {
+	const ends = steps.slice(1).flatMap((to, index) => {
 		const from = steps[index] ?? to;
 		return [1, 3, 5, 7].map((eighths) => Math.exp(from + ((to - from) * eighths) / 8));
 	});
+	// Without the outer half of the two steps that were added.
 	return ends.slice(2, -2);
 }
 

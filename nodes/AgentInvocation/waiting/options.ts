@@ -8,7 +8,7 @@ export const TIMEOUT_RANGE_S = { minValue: 0, maxValue: 31_536_000 };
 /** 0 is automatic. A value between 0 and 1 would flood the service. */
 const POLL_INTERVAL_RANGE_S = { minValue: 1, maxValue: 86_400, orZero: true };
 /** The same for the editor, whose fields can only have one minimum and one maximum. */
-export const POLL_INTERVAL_FIELD_S = { ...POLL_INTERVAL_RANGE_S, minValue: 0 };
+export const POLL_INTERVAL_FIELD_S = { minValue: 0, maxValue: POLL_INTERVAL_RANGE_S.maxValue };
 
 /**
  * Reads and checks an item's options.

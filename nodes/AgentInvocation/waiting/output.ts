@@ -117,13 +117,13 @@ function say(error: unknown): string {
  * The run as an output item. Its keys are in the order in which a table shows them, the result first. An
  * empty error is left out: n8n would take it for a failed attempt with Retry On Fail.
  */
-function outputOf(run: Partial<Run>, { agentId, runId }: Subject): IDataObject {
+function outputOf(run: Run, { agentId, runId }: Subject): IDataObject {
 	const { status, output, error, ...rest } = run;
 	const said = error === '' ? undefined : error;
-	const all = { status, output, error: said, agent_id: agentId, run_id: runId, ...rest };
+	const ids = { agent_id: agentId, run_id: runId };
+	// First for their place, and once more for their value: the service's own may be another one.
+	const all = { status, output, error: said, ...ids, ...rest, ...ids };
 	return Object.fromEntries(
-		Object.entries({ ...all, agent_id: agentId, run_id: runId }).filter(
-			([, value]) => value !== undefined,
-		),
+		Object.entries(all).filter(([, value]) => value !== undefined),
 	) as IDataObject;
 }

@@ -9,7 +9,7 @@ import {
 	isRetriedBriefly,
 	READ_PATIENCE_MS,
 	retryAfterMs,
-} from '../service/retryPolicy';
+} from '../service/backoff';
 import { isFinished } from '../service/runStatus';
 import { sendOnce } from '../service/sendWithRetry';
 import { requestTimeouts, type Service } from '../service/service';
@@ -58,12 +58,12 @@ export interface Polling extends Pass {
 export async function pollRun(item: Waiting, polling: Polling): Promise<Item> {
 	const { service, time, latestEndOn, signal } = polling;
 	const { run, wait } = item;
-	const isShort = wait.isLong && wait.failuresInARow === 0;
+	const isBetweenLongDelays = wait.isLong && wait.failuresInARow === 0;
 	const request = {
 		...getRun(run.agentId, run.runId),
-		...(isShort && { timeoutMs: requestTimeouts.shortPoll }),
+		...(isBetweenLongDelays && { timeoutMs: requestTimeouts.shortPoll }),
 	};
-	const sinceDate = time.date();
+	const askedOn = time.date();
 	const answer = await sendOnce(service, request, {
 		since: Math.max(clock.now(), time.momentOf(limitOf(wait, polling))),
 		patienceMs: GRACE_MS,
@@ -74,7 +74,7 @@ export async function pollRun(item: Waiting, polling: Polling): Promise<Item> {
 	if (signal.aborted || answer.kind === 'cancelled') return item;
 	return answer.kind === 'ok' && answer.body
 		? afterSeeing(item, answer, answer.body, polling)
-		: afterFailing(item, answer, polling, sinceDate);
+		: afterFailing(item, answer, polling, askedOn);
 }
 
 function afterSeeing(item: Waiting, answer: Answer, seen: Run, pass: Pass): Item {
@@ -94,10 +94,10 @@ function afterSeeing(item: Waiting, answer: Answer, seen: Run, pass: Pass): Item
 	return dueAfter(next, scheduledDelay(next, pass), retryAfterMs(answer), pass);
 }
 
-function afterFailing(item: Waiting, answer: Answer, polling: Polling, sinceDate: number): Item {
+function afterFailing(item: Waiting, answer: Answer, polling: Polling, askedOn: number): Item {
 	const { run, wait } = item;
 	const limitOn = limitOf(wait, polling);
-	const isAtLimit = sinceDate >= limitOn;
+	const isAtLimit = askedOn >= limitOn;
 	const askedMs = isLimited(answer) ? 0 : retryAfterMs(answer);
 	const isToCome = isNotThereYet(answer, wait, polling);
 	if (isToCome && !isAtLimit)
@@ -113,7 +113,7 @@ function afterFailing(item: Waiting, answer: Answer, polling: Polling, sinceDate
 	const met: Wait = { ...wait, failuresInARow: wait.failuresInARow + 1, doubtfulAnswers };
 	if (isAtLimit && met.graceFrom === undefined) {
 		// This time is too short to store the execution, and for the long pauses that come after many failures.
-		Object.assign(met, { graceFrom: sinceDate, where: 'memory', failuresInARow: 1 });
+		Object.assign(met, { graceFrom: askedOn, where: 'memory', failuresInARow: 1 });
 	}
 	if (met.graceFrom !== undefined && answer.kind === 'rateLimited') {
 		met.refusals = (met.refusals ?? 0) + 1;

@@ -26,7 +26,7 @@ export interface WaitStart extends Pick<Wait, 'options' | 'where' | 'isEarlier'>
 export function beginWait(
 	{ fingerprints }: Item,
 	run: KnownRun,
-	{ options, where, isEarlier = false, lastSeen, askedMs = 0, isDueNow }: WaitStart,
+	{ options, where, isEarlier, lastSeen, askedMs = 0, isDueNow }: WaitStart,
 	pass: Pass,
 ): Waiting {
 	const now = Math.round(pass.time.date());
@@ -39,10 +39,10 @@ export function beginWait(
 		isLong: false,
 		failuresInARow: 0,
 		doubtfulAnswers: 0,
-		...(lastSeen && { status: lastSeen.status }),
-		...(isEarlier && { isEarlier }),
+		status: lastSeen?.status,
+		isEarlier,
 	};
-	const item: Waiting = { is: 'waiting', ...(fingerprints && { fingerprints }), run, wait };
+	const item: Waiting = { is: 'waiting', fingerprints, run, wait };
 	const mayHaveFinished = isDueNow || !lastSeen || isFinished(lastSeen);
 	return dueAfter(item, mayHaveFinished ? 0 : scheduledDelay(item, pass), askedMs, pass);
 }

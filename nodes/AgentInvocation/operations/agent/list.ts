@@ -66,18 +66,17 @@ async function begin(
 	{ context, itemIndex, service, signal }: ItemWork,
 ): Promise<Item> {
 	const option = readOptions(context, itemIndex);
-	const whole = { whole: true };
 	const limit = readBoolean(context.getNodeParameter('returnAll', itemIndex, false), 'Return All')
 		? Infinity
 		: readNumber(context.getNodeParameter('limit', itemIndex, 50), 'Limit', {
 				minValue: 1,
-				...whole,
+				whole: true,
 			});
-	const offset = readNumber(option('offset', 0), 'Offset', { minValue: 0, ...whole });
+	const offset = readNumber(option('offset', 0), 'Offset', { minValue: 0, whole: true });
 	const filter = readText(option('filter', ''), 'Filter');
 	const agents = await readAgents(service, { limit, offset, filter }, { signal });
 	return done(
 		item,
-		agents.map(({ asItCame }) => ({ ...asItCame }) as IDataObject),
+		agents.map(({ asItCame }) => asItCame as IDataObject),
 	);
 }

@@ -34,7 +34,7 @@ function kept(
 	whenEmpty: INodeProperties['default'],
 	notice: string,
 	others: string[],
-	hasValue: IDisplayOptions = {},
+	hasValue: IDisplayOptions,
 ): INodeProperties[] {
 	const { show } = whenSpecified(...others);
 	const property = { displayName: notice, name, default: whenEmpty };

@@ -114,12 +114,14 @@ function bind(given: Given[]): ParameterBinding[] {
 		});
 	}
 	const seen = new Set<string>();
-	const repeated = given.find(({ name }) => seen.size === seen.add(name).size);
-	if (repeated) {
-		return fail({
-			message: `Parameter '${shorten(repeated.name)}' is given more than once`,
-			description: 'Keep one value for each parameter.',
-		});
+	for (const { name } of given) {
+		if (seen.has(name)) {
+			fail({
+				message: `Parameter '${shorten(name)}' is given more than once`,
+				description: 'Keep one value for each parameter.',
+			});
+		}
+		seen.add(name);
 	}
 	return given
 		.filter(({ value }) => !isEmpty(value))

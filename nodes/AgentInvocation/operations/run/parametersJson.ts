@@ -78,7 +78,9 @@ function parseJson(source: string): unknown {
  */
 function prepare(source: string): string {
 	const isObject = source.trimStart().startsWith('{');
-	let [isText, isName, place] = [false, false, 0];
+	let isText = false;
+	let isName = false;
+	let place = 0;
 	return source.replace(/\\.|["{,:]|-?\d[\d.eE+-]*/gs, (found) => {
 		if (found === '"') {
 			isText = !isText;

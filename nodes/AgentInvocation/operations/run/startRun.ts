@@ -3,12 +3,12 @@ import { createHash } from 'node:crypto';
 import type { IDataObject } from 'n8n-workflow';
 
 import { clock } from '../../clock';
-import { done, failed, type Item, type ItemThatIs, type KnownRun } from '../../item';
+import { done, failed, NOT_BEGUN, type Item, type ItemThatIs, type KnownRun } from '../../item';
 import type { ItemWork } from '../../items/operation';
 import { answerKinds } from '../../service/answerKinds';
 import { createRun } from '../../service/endpoints';
 import { explainAnswer } from '../../service/explainAnswer';
-import { retryAfterMs } from '../../service/retryPolicy';
+import { retryAfterMs } from '../../service/backoff';
 import { isFinished } from '../../service/runStatus';
 import { sendWithRetry } from '../../service/sendWithRetry';
 import { isRun, isRunId, type ParameterBinding, type Run } from '../../service/types';
@@ -72,7 +72,7 @@ export async function startRun(
 	const isTakenForNothing = retryOnServerError && answer.kind === 'serverError';
 	const mayHaveStarted = answerKinds[answer.kind].mayHaveStarted && !isTakenForNothing;
 	const failure = explainAnswer(answer, { agentId, bindings, startsRun: true, baseUrl });
-	return failed(mayHaveStarted ? inDoubt : { is: 'notBegun' }, failure);
+	return failed(mayHaveStarted ? inDoubt : NOT_BEGUN, failure);
 }
 
 /**

@@ -5,8 +5,8 @@ export const found: PlantedDefect[] = [
 	plant(
 		'calls of a tool share a memory',
 		'items/memory.ts',
-		'const isShared = isKept && !runsInAgent(context);',
-		'const isShared = isKept && !isNaN(Number(runsInAgent(context)));',
+		'const isStored = isKept && !runsInAgent(context);',
+		'const isStored = isKept && !isNaN(Number(runsInAgent(context)));',
 	),
 	plant(
 		'the last poll is final, whatever comes',
@@ -88,7 +88,7 @@ export const found: PlantedDefect[] = [
 	),
 	plant(
 		'whatever is resumed holds still for a while',
-		'engine/parking.ts',
+		'engine/parkingRules.ts',
 		'< SHORTEST_STORED_DELAY_MS ? resumedAt : -Infinity',
 		'< SHORTEST_STORED_DELAY_MS ? resumedAt : now',
 	),
@@ -118,31 +118,31 @@ export const found: PlantedDefect[] = [
 	),
 	plant(
 		'an answering webhook is not seen',
-		'engine/callers.ts',
+		'engine/whoWaits.ts',
 		'return isAnsweredWithOutput(context) ? waiting.webhook : undefined;',
 		'return isAnsweredWithOutput(context) ? undefined : undefined;',
 	),
 	plant(
 		"a caller's webhook is not seen",
-		'engine/callers.ts',
+		'engine/whoWaits.ts',
 		'isFirst && !mayBeAnswered(told, stored) ?',
 		'isFirst ?',
 	),
 	plant(
 		'a call for each item is not seen',
-		'engine/callers.ts',
+		'engine/whoWaits.ts',
 		'if (itemsGivenTo(stored) < 2) return waiting.forEach;',
 		'void itemsGivenTo;',
 	),
 	plant(
 		'only the nearest caller is looked at',
-		'engine/callers.ts',
+		'engine/whoWaits.ts',
 		'	if (itemsGivenTo(stored) < 2)',
 		'	if (id !== context.getExecutionId()) return undefined;\n	if (itemsGivenTo(stored) < 2)',
 	),
 	plant(
 		'the trigger that did not run decides',
-		'engine/callers.ts',
+		'engine/whoWaits.ts',
 		'executed.length > 0 ? executed : before',
 		'executed.length > 999 ? executed : before',
 	),
@@ -167,7 +167,7 @@ export const found: PlantedDefect[] = [
 	),
 	plant(
 		"the workflow's own timeout is not looked at",
-		'engine/parking.ts',
+		'engine/parkingRules.ts',
 		'if (executionTimeout <= 0) return Infinity;',
 		'if (executionTimeout >= 0) return Infinity;',
 	),
@@ -179,13 +179,13 @@ export const found: PlantedDefect[] = [
 	),
 	plant(
 		'of the first caller only a webhook or a hand is known to wait',
-		'engine/callers.ts',
+		'engine/whoWaits.ts',
 		'if (!ANSWERED_MODES.includes(source)) return true;',
 		'if (!ANSWERED_MODES.includes(source)) return false;',
 	),
 	plant(
 		"a date in Retry-After is taken for one of n8n's clock",
-		'service/retryPolicy.ts',
+		'service/backoff.ts',
 		"Date.parse(date ?? '') || Date.now()",
 		'Date.now() || Date.parse(date ?? String(Date.now()))',
 	),

@@ -41,7 +41,7 @@ export const ofOutputs: PlantedDefect[] = [
 	plant('requests are sent without a pace', 'service/pace.ts', 'from + 1_000 / this.rate;', 'now;'),
 	plant(
 		'a request to be left alone for days is heeded',
-		'service/retryPolicy.ts',
+		'service/backoff.ts',
 		'const LONGEST_RETRY_AFTER_MS = 3_600_000;',
 		'const LONGEST_RETRY_AFTER_MS = 3_600_000_000;',
 	),
@@ -89,7 +89,7 @@ export const ofOutputs: PlantedDefect[] = [
 	),
 	plant(
 		'an execution is stored whose caller waits for it',
-		'engine/callers.ts',
+		'engine/whoWaits.ts',
 		'if (!ANSWERED_MODES.includes(mode)) return waiting.starter;',
 		'',
 	),

@@ -11,7 +11,8 @@ import type { ExecutionSpec, RetrySpec, World } from './world.cts';
 
 /** The n8n of a world: its processes, one after the other, and its database. */
 export class N8n {
-	private process: Process;
+	/** The present one, from {@link start} on. */
+	private process!: Process;
 
 	readonly database: Database;
 
@@ -24,7 +25,6 @@ export class N8n {
 		private readonly host: Surroundings,
 		private readonly load: () => LoadedPackage,
 	) {
-		this.process = new Process(host, load());
 		this.database = new Database(world, host);
 	}
 
@@ -33,7 +33,9 @@ export class N8n {
 		return this.pending === 0;
 	}
 
+	/** Begins with a process. It loads the node, which reads the clock, so it belongs under the clock's rule. */
 	start(): void {
+		this.process = new Process(this.host, this.load());
 		for (const [index, spec] of this.world.executions.entries()) {
 			this.later(spec.startsAtMs, () => this.begin(index, spec));
 			if (spec.cancelAtMs !== undefined) {

@@ -78,7 +78,7 @@ export async function simulate(world: World, code: NodeCode): Promise<History> {
 	for (const { atMs, byMs } of world.clockChanges ?? []) {
 		clock.after(atMs, () => (clock.shift += byMs));
 	}
-	n8n.start();
+	await clock.rule(setting.random, () => Promise.resolve(n8n.start()));
 	await pass(setting);
 	return history;
 }

@@ -3,9 +3,9 @@ import type { IExecuteFunctions } from 'n8n-workflow';
 import { PassTime, clock } from '../clock';
 import { SHORTEST_STORED_DELAY_MS } from '../waiting/schedule';
 import type { Pass } from '../waiting/wait';
-import { whoWaits } from './callers';
+import { whoWaits } from './whoWaits';
 import { workflowSettings } from './host';
-import { engineObstacle } from './obstacles';
+import { engineObstacle } from './parkingObstacles';
 
 /**
  * How long before the workflow's own timeout a wait ends, in ms. A stored wait has to be resumed before it
