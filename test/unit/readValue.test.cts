@@ -8,8 +8,7 @@ import {
 	readOptions,
 } from '../../nodes/AgentInvocation/readValue.ts';
 import { contextOf } from '../support/simulation/world/context.cts';
-import { SimulatedHost } from '../support/simulation/simulatedHost.cts';
-import { SimulatedService } from '../support/simulation/simulatedService.cts';
+import { execute as executeIn } from '../support/simulation/ownWorld.cts';
 import { outcomeOf } from '../support/outcome.cts';
 
 // What a field or an expression gives, as the node takes it.
@@ -18,9 +17,6 @@ const refused = (message: string) => ({
 	ok: false,
 	failure: { message: `'X' must be ${message}`, description, details: {} },
 });
-
-beforeEach(() => jest.useFakeTimers());
-afterEach(() => jest.useRealTimers());
 
 describe('a boolean', () => {
 	test.each([
@@ -155,32 +151,22 @@ describe('every parameter of the node', () => {
 
 	/** Executes an operation with one value; gives what was thrown, and how many requests were sent. */
 	async function execute({ field, resource, operation, isOption }: Known, value: unknown) {
-		const service = new SimulatedService({
-			runOf: () => ({ durationMs: 1_000 }),
-			agents: { 1: 'One' },
-			compiled: {},
-		});
-		service.created.push({ agentId: 1, item: 0, at: performance.now(), date: Date.now() });
 		const set = { [field.name]: value } as IDataObject;
-		const host = new SimulatedHost({
-			service,
-			count: 1,
-			options: isOption ? set : {},
-			parameters: {
-				resource,
-				operation,
-				runId: '11111111-2222-4333-8444-000000000000',
-				// Whichever way 'Specify Parameters' chooses.
-				parameters: { mappingMode: 'defineBelow', value: { item: 0 } },
-				'parameterPairs.values': [{ name: 'item', value: 0 }],
-				...(isOption ? {} : set),
+		const { error, world } = await executeIn({
+			operation: operation === 'get' ? 'get' : 'create',
+			hand: {
+				parameters: () => ({
+					resource,
+					operation,
+					options: isOption ? set : {},
+					// Whichever way 'Specify Parameters' chooses.
+					parameters: { mappingMode: 'defineBelow', value: { tag: 'e0t0i0' } },
+					'parameterPairs.values': [{ name: 'tag', value: 'e0t0i0' }],
+					...(isOption ? {} : set),
+				}),
 			},
 		});
-		const thrown = await host.execute().then(
-			() => '',
-			(error: Error) => error.message,
-		);
-		return { thrown, requests: service.requests.length };
+		return { thrown: error?.message ?? '', requests: world.requests.length };
 	}
 
 	const ofType = (type: string) =>
@@ -237,18 +223,16 @@ describe('every parameter of the node', () => {
 
 test('an interval of less than a second is refused, since it floods the service', async () => {
 	for (const pollInterval of [0.001, '0.5', 0.999]) {
-		const service = new SimulatedService({ runOf: () => ({ durationMs: 10_000 }) });
-		const host = new SimulatedHost({ service, count: 1, options: { pollInterval } });
-		await expect(host.execute()).rejects.toThrow(
+		const { error, world } = await executeIn({ options: { pollInterval } });
+		expect(error?.message).toBe(
 			`'Poll Interval (Seconds)' must be 0 or a number from 1 to 86400, not '${pollInterval}'`,
 		);
-		expect(service.requests).toEqual([]);
+		expect(world.requests).toEqual([]);
 	}
 });
 
 test('a dry run whose expression gives nothing starts none', async () => {
-	const service = new SimulatedService({ runOf: () => ({ durationMs: 0 }) });
-	const host = new SimulatedHost({ service, count: 1, parameters: { dryRun: '' } });
-	await expect(host.execute()).rejects.toThrow("'Dry Run' must be true or false, not ''");
-	expect(service.requests).toEqual([]);
+	const { error, world } = await executeIn({ hand: { parameters: () => ({ dryRun: '' }) } });
+	expect(error?.message).toBe("'Dry Run' must be true or false, not ''");
+	expect(world.requests).toEqual([]);
 });

@@ -151,8 +151,14 @@ describe('of an execution that was ended', () => {
 	});
 
 	test('nothing can have begun while it was stored: before its date, whatever n8n tells', async () => {
-		const world = await stop(-30, { hand: { isSilent: true } });
-		const { jsons } = await world.retry();
+		const world = worldOf(6, {
+			options: { maxConcurrency: 2 },
+			cancelAtMs: 35 * SECOND,
+			retries: [{ afterMs: SECOND, workflow: 'original' }],
+			hand: { isSilent: true },
+		});
+		const { jsons, attempt } = await world.execute();
+		expect(attempt.retryOf?.status).toBe('canceled');
 		expect(jsons.map(({ output }) => output)).toEqual(all(6).map(String));
 		expect(world.started).toEqual(all(6));
 	});
