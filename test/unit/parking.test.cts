@@ -193,55 +193,6 @@ describe('a wait that is stored', () => {
 	});
 });
 
-describe('where to wait', () => {
-	test('in memory first: nothing is stored before a delay is 65 s long', async () => {
-		const { host } = await execute(lasting(300 * SECOND));
-		expect(host.rests).toEqual([]);
-	});
-
-	test('stored from the start: first polled after 65 s, and stored all the while', async () => {
-		const { host, service } = await execute(lasting(20 * SECOND), {
-			options: { whereToWait: 'stored' },
-		});
-		expect(service.polledAt.map((ms) => Math.round(ms / SECOND))).toEqual([65]);
-		expect(host.rests).toHaveLength(1);
-	});
-
-	test.each([0, 30, 100])('in memory only: nothing is ever stored (%d s)', async (pollInterval) => {
-		const options = { whereToWait: 'memory', pollInterval };
-		const { host } = await execute(lasting(HOUR / 2), { options });
-		expect(host.rests).toEqual([]);
-		expect(host.hints).toEqual([]);
-	});
-
-	test('a poll interval under 65 s keeps the wait in memory, and a hint says so', async () => {
-		const { host } = await execute(lasting(HOUR / 2), { options: { pollInterval: 30 } });
-		expect(host.rests).toEqual([]);
-		expect(host.hints).toEqual([expect.stringContaining("'Poll Interval (Seconds)' is under 65")]);
-	});
-
-	test('stored from the start with such an interval polls each 65 s, and a hint says so', async () => {
-		const { host, service } = await execute(lasting(100 * SECOND), {
-			options: { pollInterval: 30, whereToWait: 'stored' },
-		});
-		expect(service.polledAt.map((ms) => Math.round(ms / SECOND))).toEqual([65, 130]);
-		expect(host.hints).toEqual([expect.stringContaining('polled every 65 seconds')]);
-	});
-
-	test('where the host cannot store it the wait stays in memory, and a hint says so', async () => {
-		for (const whereToWait of ['auto', 'stored']) {
-			const { host, jsons } = await execute(lasting(HOUR / 2), {
-				parks: false,
-				options: { whereToWait },
-			});
-			expect(jsons).toMatchObject([{ output: '0' }]);
-			expect(host.rests).toEqual([]);
-			expect(host.hints).toEqual([expect.stringContaining('too old to store it')]);
-			expect(host.simulation.service.polledAt[0]).toBeLessThan(SECOND);
-		}
-	});
-});
-
 describe('many items', () => {
 	test('those that are not begun keep no others from being stored, and begin when their turn comes', async () => {
 		const { jsons, host, service } = await execute(lasting(20 * 60 * SECOND), {
