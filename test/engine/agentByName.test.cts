@@ -1,7 +1,7 @@
 import type { INodeParameters } from 'n8n-workflow';
 
 import { getAgentParameters } from '../../nodes/AgentInvocation/editor/getAgentParameters.ts';
-import { backoffRange } from '../../nodes/AgentInvocation/service/backoff.ts';
+import { backoffRange } from '../../nodes/AgentInvocation/service/retryPolicy.ts';
 import type { Sandbox } from '../../sandbox/server.cts';
 import { loadOptionsContext } from './engine.cts';
 import { createRun, creates, getRun, jsonOf, onError, run, useSandbox } from './sandboxed.cts';

@@ -1,4 +1,4 @@
-import { backoffRange } from '../../nodes/AgentInvocation/service/backoff.ts';
+import { backoffRange } from '../../nodes/AgentInvocation/service/retryPolicy.ts';
 import { createRun, getRun, jsonOf, listAgents, onError, run, useSandbox } from './sandboxed.cts';
 
 const sandbox = useSandbox();

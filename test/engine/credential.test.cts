@@ -1,5 +1,5 @@
 import { AgentInvocationApi } from '../../credentials/AgentInvocationApi.credentials.ts';
-import { backoffRange } from '../../nodes/AgentInvocation/service/backoff.ts';
+import { backoffRange } from '../../nodes/AgentInvocation/service/retryPolicy.ts';
 import { startSandbox } from '../../sandbox/server.cts';
 import { createRun, jsonOf, run, useSandbox } from './sandboxed.cts';
 

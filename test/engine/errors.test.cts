@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net';
 
 import { version } from 'n8n-workflow/package.json';
 
-import { backoffRange } from '../../nodes/AgentInvocation/service/backoff.ts';
+import { backoffRange } from '../../nodes/AgentInvocation/service/retryPolicy.ts';
 import { requestTimeouts } from '../../nodes/AgentInvocation/service/service.ts';
 import type { Fault } from '../../sandbox/faults.cts';
 import {

@@ -1,4 +1,4 @@
-import { backoffRange } from '../../nodes/AgentInvocation/service/backoff.ts';
+import { backoffRange } from '../../nodes/AgentInvocation/service/retryPolicy.ts';
 import * as waiting from '../../nodes/AgentInvocation/waiting/poll.ts';
 import { createRun, creates, jsonOf, run, useSandbox } from './sandboxed.cts';
 

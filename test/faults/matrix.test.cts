@@ -1,7 +1,7 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 
-import * as backoff from '../../nodes/AgentInvocation/service/backoff.ts';
+import * as retryPolicy from '../../nodes/AgentInvocation/service/retryPolicy.ts';
 import { requestTimeouts } from '../../nodes/AgentInvocation/service/service.ts';
 import { table } from '../../hosts/report.cts';
 import { startSandbox } from '../../sandbox/server.cts';
@@ -44,9 +44,9 @@ const cells: Cell[] = [];
 let met = 0;
 
 beforeAll(async () => {
-	jest.replaceProperty(backoff, 'READ_PATIENCE_MS', (TIME_LIMIT_S * 1_000) as never);
-	jest.replaceProperty(backoff, 'EDITOR_PATIENCE_MS', (TIME_LIMIT_S * 1_000) as never);
-	jest.replaceProperty(backoff.backoffRange, 'first', 20);
+	jest.replaceProperty(retryPolicy, 'READ_PATIENCE_MS', (TIME_LIMIT_S * 1_000) as never);
+	jest.replaceProperty(retryPolicy, 'EDITOR_PATIENCE_MS', (TIME_LIMIT_S * 1_000) as never);
+	jest.replaceProperty(retryPolicy.backoffRange, 'first', 20);
 	jest.replaceProperty(requestTimeouts, 'GET', REQUEST_LIMIT_S * 1_000);
 	jest.replaceProperty(requestTimeouts, 'POST', REQUEST_LIMIT_S * 1_000);
 	foreigner = await startForeigner();

@@ -1,7 +1,7 @@
 import type { Answer } from '../../nodes/AgentInvocation/service/answer.ts';
 import { createRun, getRun } from '../../nodes/AgentInvocation/service/endpoints.ts';
 import type { Purpose } from '../../nodes/AgentInvocation/service/answerKinds.ts';
-import { backoffMs } from '../../nodes/AgentInvocation/service/backoff.ts';
+import { backoffMs } from '../../nodes/AgentInvocation/service/retryPolicy.ts';
 import { sendWithRetry } from '../../nodes/AgentInvocation/service/sendWithRetry.ts';
 import type { Service } from '../../nodes/AgentInvocation/service/service.ts';
 import { clock } from '../../nodes/AgentInvocation/clock.ts';

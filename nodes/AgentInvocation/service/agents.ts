@@ -3,7 +3,7 @@ import { fail } from '../failure';
 import { textKey } from '../textKey';
 import { listAgents } from './endpoints';
 import { read, type ReadPatience } from './read';
-import { EDITOR_PATIENCE_MS } from './backoff';
+import { EDITOR_PATIENCE_MS } from './retryPolicy';
 import type { Service } from './service';
 import { shareByKey } from './shared';
 import { isJsonObject, toAgent, type Agent } from './types';

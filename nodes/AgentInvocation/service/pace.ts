@@ -1,5 +1,5 @@
 import type { Answer } from './answer';
-import { backoffMs } from './backoff';
+import { backoffMs } from './retryPolicy';
 
 /** Requests a second before anything is known of the service's limit. */
 const FIRST_RATE = 80;

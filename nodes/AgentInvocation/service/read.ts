@@ -2,7 +2,7 @@ import { clock } from '../clock';
 import { fail } from '../failure';
 import type { ServiceRequest } from './endpoints';
 import { explainAnswer, type Subject } from './explainAnswer';
-import { READ_PATIENCE_MS } from './backoff';
+import { READ_PATIENCE_MS } from './retryPolicy';
 import { sendWithRetry, type Patience } from './sendWithRetry';
 import type { Service } from './service';
 

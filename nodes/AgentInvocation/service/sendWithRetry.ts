@@ -3,7 +3,7 @@ import type { Answer } from './answer';
 import type { Purpose } from './answerKinds';
 import type { ServiceRequest } from './endpoints';
 import type { Admission } from './rateLimiter';
-import { backoffMs, isRetried, isRetriedBriefly } from './backoff';
+import { backoffMs, isRetried, isRetriedBriefly } from './retryPolicy';
 import { requestTimeouts, type Service } from './service';
 
 /** How long, and until when, a request may wait to be sent. */

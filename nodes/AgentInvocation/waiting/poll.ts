@@ -9,7 +9,7 @@ import {
 	isRetriedBriefly,
 	READ_PATIENCE_MS,
 	retryAfterMs,
-} from '../service/backoff';
+} from '../service/retryPolicy';
 import { isFinished } from '../service/runStatus';
 import { sendOnce } from '../service/sendWithRetry';
 import { requestTimeouts, type Service } from '../service/service';

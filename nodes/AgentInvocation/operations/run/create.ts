@@ -5,7 +5,7 @@ import { AUTOMATIC, fixedAt, type Concurrency } from '../../items/concurrency';
 import { done, type Item, type ItemThatIs } from '../../item';
 import { dryRun } from '../../service/endpoints';
 import { read } from '../../service/read';
-import { READ_PATIENCE_MS } from '../../service/backoff';
+import { READ_PATIENCE_MS } from '../../service/retryPolicy';
 import { isJsonObject, type ParameterBinding } from '../../service/types';
 import { agentField } from '../agentField';
 import { findAgent, readAgent, type GivenAgent } from '../findAgent';

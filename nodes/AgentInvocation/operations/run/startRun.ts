@@ -8,7 +8,7 @@ import type { ItemWork } from '../../items/operation';
 import { answerKinds } from '../../service/answerKinds';
 import { createRun } from '../../service/endpoints';
 import { explainAnswer } from '../../service/explainAnswer';
-import { retryAfterMs } from '../../service/backoff';
+import { retryAfterMs } from '../../service/retryPolicy';
 import { isFinished } from '../../service/runStatus';
 import { sendWithRetry } from '../../service/sendWithRetry';
 import { isRun, isRunId, type ParameterBinding, type Run } from '../../service/types';

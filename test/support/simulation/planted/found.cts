@@ -185,7 +185,7 @@ export const found: PlantedDefect[] = [
 	),
 	plant(
 		"a date in Retry-After is taken for one of n8n's clock",
-		'service/backoff.ts',
+		'service/retryPolicy.ts',
 		"Date.parse(date ?? '') || Date.now()",
 		'Date.now() || Date.parse(date ?? String(Date.now()))',
 	),

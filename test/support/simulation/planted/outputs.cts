@@ -41,7 +41,7 @@ export const ofOutputs: PlantedDefect[] = [
 	plant('requests are sent without a pace', 'service/pace.ts', 'from + 1_000 / this.rate;', 'now;'),
 	plant(
 		'a request to be left alone for days is heeded',
-		'service/backoff.ts',
+		'service/retryPolicy.ts',
 		'const LONGEST_RETRY_AFTER_MS = 3_600_000;',
 		'const LONGEST_RETRY_AFTER_MS = 3_600_000_000;',
 	),

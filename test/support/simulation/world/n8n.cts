@@ -60,10 +60,15 @@ export class N8n {
 
 	/** Makes n8n's Retry of the latest attempt of an execution that has ended. */
 	retry(index: number, retry: RetrySpec): void {
-		const row = this.database.rows.filter(({ attempt }) => attempt.index === index).at(-1);
+		const row = this.latestOf(index);
 		if (!row) throw new Error(`Execution ${index} has not begun`);
 		row.retriesLeft = [retry];
 		this.retryLater(row);
+	}
+
+	/** The latest attempt of an execution, as it is stored. */
+	private latestOf(index: number) {
+		return this.database.rows.filter(({ attempt }) => attempt.index === index).at(-1);
 	}
 
 	private begin(index: number, spec: ExecutionSpec): void {
@@ -190,7 +195,7 @@ export class N8n {
 
 	/** Stops an execution as a user does. */
 	stop(index: number): void {
-		const row = this.database.rows.filter(({ attempt }) => attempt.index === index).at(-1);
+		const row = this.latestOf(index);
 		if (!row) return;
 		const { attempt } = row;
 		if (attempt.status === 'running' && row.cancel) {
