@@ -1,0 +1,352 @@
+import { existsSync, readFileSync } from 'node:fs';
+import path from 'node:path';
+
+import { projectRoot } from '../../hosts/pack.cts';
+import { table } from '../../hosts/report.cts';
+
+/** A row of a table, by the heads of its columns. */
+type Row = Record<string, string>;
+
+interface Table {
+	heads: string[];
+	rows: Row[];
+}
+
+/** A generated report, as far as docs/evidence.md cites it. */
+interface Report {
+	file: string;
+	text: string;
+	tables: Table[];
+}
+
+/** The reports, each with its name and the command that makes it. */
+const REPORTS = {
+	'test/faults/REPORT.md': ['Faults', 'UPDATE_REPORT=1 npm run test:faults'],
+	'test/faults/KILLS.md': ['Kills', 'UPDATE_REPORT=1 KILLS=all npm run test:faults'],
+	'test/support/simulation/REPORT.md': ['Simulation', 'npm run simulate -- --report'],
+	'test/soak/REPORT.md': ['Soak', 'npm run soak'],
+	'test/soak/MINUTE.md': ['Soak per minute', 'npm run soak -- --per-minute 180'],
+	'test/soak/QUEUE.md': ['Soak in queue mode', 'npm run soak -- --queue --keys 3 --minutes 120'],
+	'test/crowds/REPORT.md': ['Crowds', 'npm run crowds'],
+	'bench/RESULTS.md': ['Benchmarks', 'npm run bench'],
+	'test/mutation/REPORT.md': ['Mutation', 'npm run test:mutation'],
+} as const;
+
+type ReportFile = keyof typeof REPORTS;
+
+function read(file: ReportFile): Report {
+	const text = readFileSync(path.join(projectRoot, file), 'utf8');
+	return { file, text, tables: tablesOf(text) };
+}
+
+function tablesOf(text: string): Table[] {
+	const blocks = text.match(/(^\|.*\|\n)+/gm) ?? [];
+	return blocks.map((block) => {
+		const [heads = [], , ...rows] = block.trimEnd().split('\n').map(cellsOf);
+		return {
+			heads,
+			rows: rows.map((cells) =>
+				Object.fromEntries(heads.map((head, index) => [head, cells[index] ?? ''])),
+			),
+		};
+	});
+}
+
+const cellsOf = (line: string) =>
+	line
+		.slice(1, -1)
+		.split('|')
+		.map((cell) => cell.trim());
+
+/** The one table that has these columns. */
+function tableWith({ file, tables }: Report, ...heads: string[]): Row[] {
+	const found = tables.filter((one) => heads.every((head) => one.heads.includes(head)));
+	if (found.length === 1) return found[0]!.rows;
+	throw new Error(`${file} has ${found.length} tables with the columns ${heads.join(', ')}`);
+}
+
+/** The one row in which these columns have these values. */
+function rowWith(rows: Row[], wanted: Row): Row {
+	const found = rows.filter((row) =>
+		Object.entries(wanted).every(([head, value]) => row[head] === value),
+	);
+	if (found.length === 1) return found[0]!;
+	throw new Error(`${found.length} rows have ${JSON.stringify(wanted)}`);
+}
+
+/** What the pattern's first group finds in a report. */
+function said({ file, text }: Report, pattern: RegExp): string {
+	const found = pattern.exec(text)?.[1];
+	if (found === undefined) throw new Error(`${file} does not say ${pattern}`);
+	return found;
+}
+
+const sum = (rows: Row[], head: string) =>
+	rows.reduce((total, row) => total + Number(row[head]), 0);
+
+const inWords = (count: number | string) => Number(count).toLocaleString('en');
+
+/** A claim of the pages, and what a report says about it. */
+interface Evidence {
+	claim: string;
+	seen: (report: Report) => string;
+	/** In what it was measured. */
+	where: string;
+	report: ReportFile;
+}
+
+const ENGINE = "n8n's engine";
+const SIMULATED = 'Simulated';
+const REAL = 'A real n8n 2';
+
+const EVIDENCE: Evidence[] = [
+	{
+		claim: 'A run is started once, whatever fails',
+		seen: startedUnderFaults,
+		where: ENGINE,
+		report: 'test/faults/REPORT.md',
+	},
+	{
+		claim: 'A run is started once, whenever n8n is killed',
+		seen: startedInKills,
+		where: 'A real n8n 2 and n8n 1',
+		report: 'test/faults/KILLS.md',
+	},
+	{
+		claim: 'A stored wait resumes after a restart',
+		seen: resumedInKills,
+		where: 'A real n8n 2 and n8n 1',
+		report: 'test/faults/KILLS.md',
+	},
+	...soak('test/soak/REPORT.md', REAL),
+	...soak('test/soak/MINUTE.md', `${REAL}, under a limit per minute`),
+	...soak('test/soak/QUEUE.md', `${REAL} in queue mode`),
+	{
+		claim: 'The promises hold in situations that nobody wrote down',
+		seen: simulatedWorlds,
+		where: SIMULATED,
+		report: 'test/support/simulation/REPORT.md',
+	},
+	{
+		claim: 'Many rows take little longer than a few',
+		seen: manyRows,
+		where: SIMULATED,
+		report: 'bench/RESULTS.md',
+	},
+	{
+		claim: 'A result is noticed soon',
+		seen: lateness,
+		where: 'By arithmetic',
+		report: 'bench/RESULTS.md',
+	},
+	{
+		claim: 'Executions share the rate limit of a key',
+		seen: sharedKey,
+		where: ENGINE,
+		report: 'bench/RESULTS.md',
+	},
+	{
+		claim: 'A stored wait uses almost no memory',
+		seen: costOfWaiting,
+		where: REAL,
+		report: 'bench/RESULTS.md',
+	},
+	{
+		claim: 'Crowds get the right results',
+		seen: crowds,
+		where: REAL,
+		report: 'test/crowds/REPORT.md',
+	},
+	{
+		claim: 'The tests notice mistakes',
+		seen: mutants,
+		where: 'Unit tests alone',
+		report: 'test/mutation/REPORT.md',
+	},
+];
+
+function startedUnderFaults({ tables }: Report): string {
+	const cells = tables
+		.filter(({ heads }) => heads.includes('Fault'))
+		.flatMap(({ rows }) => rows)
+		.flatMap((row) => [row['Once: requests, runs'], row['Lasting: requests, runs']])
+		.map((cell) => Number(cell?.split(', ')[1]));
+	const most = Math.max(...cells);
+	return `${cells.length} combinations of an operation, a fault and its duration: at most ${most} run was started in each`;
+}
+
+/** The endings in the two tables of KILLS.md: at first nothing is done, then what has not succeeded is retried. */
+function endings({ tables }: Report, phase: 0 | 1) {
+	const { heads = [], rows = [] } = tables[phase] ?? {};
+	const hosts = heads.filter((head) => /^n8n \d/.test(head));
+	return rows.flatMap((row) =>
+		hosts.map((host) => ({
+			moment: row['When n8n was ended'] ?? '',
+			kept: row['n8n had kept'] ?? '',
+			ending: row[host] ?? '',
+		})),
+	);
+}
+
+function startedInKills(report: Report): string {
+	const retried = endings(report, 1);
+	const twice = retried.filter(({ ending }) => ending.includes('2/1'));
+	const moments = new Set(retried.map(({ moment }) => moment)).size;
+	if (twice.some(({ kept }) => kept !== 'nothing')) throw new Error('A run was started twice');
+	return `${retried.length} kills at ${moments} moments: a second run only in ${twice.length} of them, when the user chose Retry and n8n had stored nothing`;
+}
+
+function resumedInKills(report: Report): string {
+	const parked = endings(report, 0).filter(({ moment }) => moment === 'Parked');
+	const resumed = parked.filter(({ ending }) => ending.startsWith('success'));
+	const retried = endings(report, 1).filter(({ moment }) => moment.startsWith('Parked, '));
+	const same = retried.filter(({ ending }) => ending.startsWith('same run'));
+	return `Killed while the wait was stored: ${resumed.length} of ${parked.length} resumed by themselves. Killed during or after a poll: in ${same.length} of ${retried.length}, Retry continued with the same run`;
+}
+
+function soak(report: ReportFile, where: string): Evidence[] {
+	return [{ claim: 'Both promises hold under load', seen: soaked, where, report }];
+}
+
+function soaked(report: Report): string {
+	const runs = said(report, /^(\d+) runs, /m);
+	said(report, /(None of the runs was started twice)\. All executions but/);
+	const kills = said(report, /, (\d+) times in all/);
+	const rows = tableWith(report, 'Workflow', 'Executions');
+	const ended = sum(rows, 'Ended with n8n') + sum(rows, 'Ended in its creates');
+	return `${inWords(runs)} runs in ${inWords(sum(rows, 'Executions'))} executions, with random faults, and n8n ended ${kills} times: no run was started twice. ${ended} executions ended with n8n; all others have the output of each run, or say that a run may have been started`;
+}
+
+function simulatedWorlds(report: Report): string {
+	const worlds = said(report, /^([\d,]+) worlds, /m);
+	const broken = said(report, /; (\d+) broke a promise/);
+	const planted = said(report, /(\d+ of \d+) are noticed/);
+	return `${worlds} random situations: ${broken} broke a promise. ${planted} defects that were planted to try the simulation were noticed`;
+}
+
+function manyRows(report: Report): string {
+	const rows = tableWith(report, 'Policy', 'Wall time (s)');
+	const seconds = (policy: RegExp) => {
+		const found = rows.filter(
+			({ Runs, Items, Policy = '' }) =>
+				Runs === '2 s each' && Items === '1000' && policy.test(Policy),
+		);
+		if (found.length !== 1) throw new Error(`${report.file}: ${found.length} rows have ${policy}`);
+		return inWords(found[0]!['Wall time (s)']!);
+	};
+	return `1,000 rows of 2 s each: this node ${seconds(/^This node/)} s, a loop of n8n's own nodes ${seconds(/^HTTP Request/)} s, one row after the other as in n8n's Databricks node ${seconds(/Databricks/)} s`;
+}
+
+function lateness(report: Report): string {
+	const rows = tableWith(report, 'Length', 'Mean lateness', 'Most');
+	const late = rows
+		.filter(({ Length }) => parseInt(Length!) >= 10)
+		.map((row) => parseFloat(row['Mean lateness']!));
+	return `Runs of 10 s to 8 hours, of which five similar ones are known: ${Math.min(...late).toFixed(1)} to ${Math.max(...late).toFixed(1)}% late on average`;
+}
+
+function sharedKey(report: Report): string {
+	const load = '20 executions of 10 items of 2 s, 20 requests a second';
+	const row = rowWith(tableWith(report, 'Load', 'Refused'), { Load: load });
+	return `${load}: ${row['First (s)']} s, ${row.Refused} of ${row.Requests} requests refused`;
+}
+
+function costOfWaiting(report: Report): string {
+	const rows = tableWith(report, 'Waiting', 'Each (MB)');
+	const of = (waiting: string) =>
+		rowWith(rows, { Waiting: waiting, Executions: '200' })['Each (MB)'];
+	return `For each of 200 waiting executions: ${of('This node, parked')} MB stored, ${of('This node, in memory')} MB in memory; n8n's Wait node ${of("n8n's Wait node")} MB`;
+}
+
+function crowds(report: Report): string {
+	const rows = tableWith(report, 'Crowd', 'Wrong');
+	const [parked] = rows;
+	return `${rows.length} crowds of up to 10,000 items: ${sum(rows, 'Wrong')} wrong results. 500 executions that were overdue when n8n started ended within ${parked?.['Time (s)']} s`;
+}
+
+function mutants(report: Report): string {
+	const all = rowWith(tableWith(report, 'Mutants', 'Killed (%)'), { '': 'All' });
+	return `${all['Killed (%)']}% of ${inWords(all.Mutants!)} deliberate small mistakes in the code were noticed`;
+}
+
+/** What does not hold, or not everywhere. */
+const EXCEPTIONS: Array<[report: ReportFile, says: (report: Report) => string]> = [
+	[
+		'test/crowds/REPORT.md',
+		(report) => {
+			const rows = tableWith(report, 'Crowd', 'Peak (MB)');
+			const [own, waitNode] = rows.map((row) => inWords(row['Peak (MB)']!));
+			return `When n8n resumes 500 executions at the same time, it takes up to ${own} MB of memory. With its own Wait node it takes ${waitNode} MB.`;
+		},
+	],
+	[
+		'test/soak/REPORT.md',
+		(report) => {
+			const rows = tableWith(report, 'Workflow', 'Ended with n8n');
+			const all = inWords(sum(rows, 'Executions'));
+			const stored = rows.filter((row) => row['n8n keeps'] === 'the wait');
+			const retried = sum(stored, "By n8n's Retry");
+			return `When n8n is killed, waits in memory end: in half an hour with ${said(report, /, (\d+) times in all/)} kills, ${sum(rows, 'Ended with n8n')} of ${all} executions ended because n8n had stored nothing of them, and ${sum(rows, 'Ended in its creates')} because they were just starting their runs. Of ${sum(stored, 'Executions')} executions whose waits are stored, ${retried} needed Retry, mostly because n8n was killed during a poll. All runs continued at the service.`;
+		},
+	],
+	[
+		'test/faults/KILLS.md',
+		(report) => {
+			const skipped = endings(report, 1).filter(({ ending }) => ending.includes('skipped'));
+			return `On n8n 1 with 'Save execution progress', if n8n is killed while the node after a stored wait is working, Retry skips that node (${skipped.length} of the kills).`;
+		},
+	],
+	[
+		'bench/RESULTS.md',
+		(report) => {
+			const rows = tableWith(report, 'Limiter', 'Cells that miss');
+			return `In ${sum(rows, 'Cells that miss')} of ${sum(rows, 'Cells')} simulated combinations of a rate limit and a load, the node takes more than 1.3 times the shortest possible time, or has more requests refused than intended.`;
+		},
+	],
+];
+
+/** What docs/evidence.md has to say by the reports as they are now. One that was never made is not cited. */
+export function evidencePage(): string {
+	const files = Object.keys(REPORTS) as ReportFile[];
+	const made = files.filter((file) => existsSync(path.join(projectRoot, file)));
+	const reports = new Map(made.map((file) => [file, read(file)]));
+	const link = (file: ReportFile) => `[${REPORTS[file][0]}](../${file})`;
+	const claims = EVIDENCE.flatMap(({ claim, seen, where, report }) => {
+		const found = reports.get(report);
+		return found ? [[claim, seen(found), where, link(report)]] : [];
+	});
+	const sources = made.map((file) => [
+		link(file),
+		`\`${REPORTS[file][1]}\``,
+		...madeOf(reports.get(file)!),
+	]);
+	const exceptions = EXCEPTIONS.flatMap(([file, says]) => {
+		const found = reports.get(file);
+		return found ? [`- ${says(found)} (${link(file)})`] : [];
+	});
+	return `# Evidence
+
+What the README claims, and what was measured. A [sandbox](../sandbox/openapi.yaml) stands in for the service everywhere; nothing was measured with the service itself. Each report is of one run on a machine with two cores.
+
+${table(['Claim', 'What was seen', 'Measured in', 'Report'], claims)}
+
+## Known exceptions
+
+${exceptions.join('\n')}
+
+## The reports
+
+${table(['Report', 'Made by', 'Commit of the node', 'Date'], sources)}
+
+This page is made from the reports: \`UPDATE_REPORT=1 npx jest --selectProjects unit -- pages\`. A test fails if it differs from them.
+`;
+}
+
+/** The commit and the date of a report; a test may compare it with what happens instead, whenever it runs. */
+function madeOf({ text }: Report): [commit: string, date: string] {
+	if (text.includes('the test fails when'))
+		return ['any: a test compares it with what happens', ''];
+	const [commit] = /(?<=commit )[0-9a-f]{7,}/.exec(text) ?? ['not noted'];
+	const [date = ''] = /\d{4}-\d\d-\d\d/.exec(text) ?? [];
+	return [commit, date];
+}
