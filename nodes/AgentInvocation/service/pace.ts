@@ -9,8 +9,12 @@ import { backoffMs, retryAfterMs } from './retryPolicy';
  */
 const MOST_UNDER_WAY_AT_FIRST = 15;
 
-/** The longest pause that the service has not asked for, in ms. */
-const LONGEST_BACKOFF_MS = 10_000;
+/**
+ * The longest pause that the service has not asked for, in ms: this, or a part of the time for which it has
+ * refused everything. So a window of a minute is met soon after its end, and an hour of refusals takes few
+ * requests.
+ */
+const LONGEST_BACKOFF = { ms: 10_000, part: 1 / 4 };
 
 /** By how much sending catches up if a timer was late, in ms. */
 const CATCH_UP_MS = 50;
@@ -111,7 +115,9 @@ export class Pace {
 		}
 		// A refusal from before a pause may come after other requests were carried.
 		const backoff = backoffMs(answer, Math.max(this.pausesInARow, 1));
-		const pauseMs = askedMs || Math.min(backoff, LONGEST_BACKOFF_MS);
+		const refusedMs = this.closure ? now - this.closure.from : 0;
+		const longestMs = Math.max(LONGEST_BACKOFF.ms, refusedMs * LONGEST_BACKOFF.part);
+		const pauseMs = askedMs || Math.min(backoff, longestMs);
 		this.pausedUntil = Math.max(this.pausedUntil, now + pauseMs);
 	}
 

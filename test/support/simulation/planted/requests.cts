@@ -53,7 +53,7 @@ export const ofRequests: PlantedDefect[] = [
 	plant(
 		'a 429 does not pause',
 		'service/pace.ts',
-		'this.pausedUntil = Math.max(this.pausedUntil, now + pause);',
+		'this.pausedUntil = Math.max(this.pausedUntil, now + pauseMs);',
 		'this.pausedUntil = Math.max(this.pausedUntil, now);',
 	),
 	plant(
