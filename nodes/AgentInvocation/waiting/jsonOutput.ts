@@ -1,3 +1,5 @@
+import type { IDataObject } from 'n8n-workflow';
+
 /** A fence that begins a line, perhaps as an entry of a list. */
 const FENCE = /^\s*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)?(`{3,}|~{3,})/;
 
@@ -10,7 +12,7 @@ const LANGUAGE = /^[ \t]*[\w+#./-]*/;
  *
  * @throws SyntaxError if the text is neither
  */
-export function parseJsonOutput(text: string): unknown {
+export function parseJsonOutput(text: string): IDataObject[string] {
 	try {
 		// `trim` also removes a byte order mark.
 		return JSON.parse(text.trim());
