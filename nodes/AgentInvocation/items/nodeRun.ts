@@ -82,10 +82,11 @@ export class NodeRun {
 				}),
 			idle: (waits) => whenToPark(parking, waits, clock.now()),
 		};
-		if (check)
+		if (check) {
 			await checkItems(work, memory, count, async (item, index, signal) =>
 				check(item, await this.open(index, item, signal)),
 			);
+		}
 		const end = await new Loop(work, memory, count).run();
 		if (end.is === 'parked' || end.is === 'checkpoint') return this.suspend(end);
 		if (end.is === 'failed') throw stopError(context, memory, count, end.index, end.failure);
