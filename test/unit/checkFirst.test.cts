@@ -1,5 +1,11 @@
 import type { IDataObject } from 'n8n-workflow';
 
+import { PassTime } from '../../nodes/AgentInvocation/clock.ts';
+import { UnansweredError } from '../../nodes/AgentInvocation/failure.ts';
+import { checkItems } from '../../nodes/AgentInvocation/items/checks.ts';
+import { Memory } from '../../nodes/AgentInvocation/items/memory.ts';
+import type { Work } from '../../nodes/AgentInvocation/items/work.ts';
+import { contextOf } from '../support/simulation/world/context.cts';
 import { execute, OwnWorld, type Said } from '../support/simulation/ownWorld.cts';
 import { answerOf, json } from '../support/simulation/world/answers.cts';
 import type { Hand } from '../support/simulation/world/hand.cts';
@@ -249,6 +255,18 @@ describe('if a check gets no answer', () => {
 			unchecked,
 			unchecked,
 		]);
+	});
+
+	test('an item that had to be given up before its check may not begin either', async () => {
+		const memory = Memory.open(contextOf({}), true);
+		const failure = { message: 'Away', description: '', details: {} };
+		const work = { time: new PassTime(), stopsAtFailure: false } as Work;
+		await checkItems(work, memory, 2, async (_, index, signal) => {
+			if (index === 0) throw new UnansweredError(failure);
+			await new Promise((resolve) => signal.addEventListener('abort', resolve));
+			return undefined;
+		});
+		expect([memory.item(0), memory.item(1)]).toMatchObject([{ is: 'failed' }, { is: 'failed' }]);
 	});
 
 	test('no more checks are begun', async () => {

@@ -12,13 +12,6 @@ type NotBegun = ItemThatIs<'notBegun'>;
 /** An item with which the checks have nothing more to do. */
 const CHECKED = done(NOT_BEGUN, []);
 
-/** Items about which the same is asked. */
-interface Asked {
-	indexes: number[];
-	/** What is wrong with them. */
-	failure?: Failure;
-}
-
 /**
  * Checks all items that would start something, before the first one begins, and notes as failed those that
  * may not begin: the wrong ones, or all of them if the check of one got no answer. What several items have in
@@ -37,36 +30,30 @@ export async function checkItems(
 	const { beginning } = memory.opening;
 	// The node is suspended only after its checks, and begins nothing when its attempts are used up.
 	if (beginning === 'resume' || beginning === 'exhausted') return;
-	const wrong = new Map<number, Failure>();
-	const asked = new Map<string, Asked>();
+	/** Items about which the same is asked. */
+	const asked = new Map<string, number[]>();
+	const refused: Array<{ indexes: number[]; failure: Failure }> = [];
 	/** Those that begin without a check, since they start nothing. */
 	const free = new Set<number>();
 
-	async function check(item: NotBegun, index: number, signal: AbortSignal): Promise<void> {
-		const found = await checkOf(item, index, signal);
-		if (!found) return void free.add(index);
-		const { key, ask } = found;
-		const same = asked.get(key);
-		if (same) return void same.indexes.push(index);
-		const own: Asked = { indexes: [index] };
-		asked.set(key, own);
-		if (memory.passed[key]) return;
-		try {
-			await ask();
-			memory.passed[key] = true;
-		} catch (thrown) {
-			if (thrown instanceof UnansweredError) throw thrown;
-			own.failure = failureOf(thrown);
-		}
-	}
-
 	const begin = async (item: NotBegun, index: number, signal: AbortSignal): Promise<Item> => {
+		const indexes = [index];
 		try {
-			await check(item, index, signal);
+			const check = await checkOf(item, index, signal);
+			if (signal.aborted) return item;
+			const others = check && asked.get(check.key);
+			if (!check) free.add(index);
+			else if (others) others.push(index);
+			else {
+				asked.set(check.key, indexes);
+				if (!memory.passed[check.key]) await check.ask();
+				memory.passed[check.key] = true;
+			}
 		} catch (thrown) {
 			if (signal.aborted) return item;
-			if (thrown instanceof UnansweredError) return failed(item, thrown.failure);
-			wrong.set(index, failureOf(thrown));
+			const failure = failureOf(thrown);
+			if (thrown instanceof UnansweredError) return failed(item, failure);
+			refused.push({ indexes, failure });
 		}
 		return CHECKED;
 	};
@@ -82,9 +69,9 @@ export async function checkItems(
 	const end = await new Loop(checking, items, count).run();
 	if (end.is === 'cancelled') return;
 
-	for (const { indexes, failure } of asked.values()) {
-		if (failure) for (const index of indexes) wrong.set(index, failure);
-	}
+	const wrong = new Map(
+		refused.flatMap(({ indexes, failure }) => indexes.map((index) => [index, failure])),
+	);
 	const unanswered = end.is === 'failed' ? sayUnanswered(end.index, end.failure) : undefined;
 	const [first] = [...wrong.keys()].sort((one, other) => one - other);
 	for (let index = 0; index < count; index++) {

@@ -13,13 +13,12 @@ const LANGUAGE = /^[ \t]*[\w+#./-]*/;
  * @throws SyntaxError if the text is neither
  */
 export function parseJsonOutput(text: string): IDataObject[string] {
+	// `trim` also removes a byte order mark.
+	const json = text.trim();
 	try {
-		// `trim` also removes a byte order mark.
-		return JSON.parse(text.trim());
-	} catch (thrown) {
-		const block = onlyBlockOf(text);
-		if (block === undefined) throw thrown;
-		return JSON.parse(block);
+		return JSON.parse(json);
+	} catch {
+		return JSON.parse(onlyBlockOf(json) ?? json);
 	}
 }
 

@@ -149,13 +149,13 @@ export const ofRequests: PlantedDefect[] = [
 	plant(
 		'a check without an answer is taken for passed',
 		'items/checks.ts',
-		'if (thrown instanceof UnansweredError) return failed(item, thrown.failure);',
+		'if (thrown instanceof UnansweredError) return failed(item, failure);',
 		'if (thrown instanceof UnansweredError) return CHECKED;',
 	),
 	plant(
 		'what has passed is checked again',
 		'items/checks.ts',
-		'memory.passed[key] = true;',
-		'void key;',
+		'memory.passed[check.key] = true;',
+		'',
 	),
 ];
