@@ -209,6 +209,15 @@ describe('if items are wrong', () => {
 		expect(continued.jsons[1]).toMatchObject({ error: expect.stringContaining(message) as string });
 	});
 
+	test.each([400, 401, 403, 404, 422])('the service may say so with %d', async (status) => {
+		const error = { code: 'odd', message: 'No', request_id: 'r' };
+		const hand: Hand = {
+			respond: (seen) => (numberOf(seen) === 1 ? json(status, { error }) : undefined),
+		};
+		const { world } = await execute(checking({ count: 3, hand, waits: false, ...CONTINUES }));
+		expect(world.started).toEqual([0, 2]);
+	});
+
 	test('an item whose credential cannot be used is wrong alone', async () => {
 		const hand: Hand = {
 			credential: (item) =>
@@ -269,6 +278,25 @@ describe('if a check gets no answer', () => {
 		expect([memory.item(0), memory.item(1)]).toMatchObject([{ is: 'failed' }, { is: 'failed' }]);
 	});
 
+	test('what other items have from an earlier attempt is kept', async () => {
+		let checks = 0;
+		const hand: Hand = {
+			respond(seen, own) {
+				if (numberOf(seen) === 0) return checks++ === 0 ? WRONG : answerOf('html200', seen);
+				if (seen.kind !== 'create' || numberOf(seen) !== 2) return undefined;
+				own();
+				return answerOf('reset', seen);
+			},
+		};
+		const { world, jsons } = await execute(checking({ count: 3, hand, maxTries: 2, ...CONTINUES }));
+		expect(checksOf(world)).toEqual({ 0: 2, 1: 1, 2: 1 });
+		expect(jsons).toMatchObject([
+			{ error: expect.stringMatching(/^Item 0 could not be checked/) as string },
+			{ output: '1' },
+			{ error: expect.stringMatching(/^An earlier attempt may have started/) as string },
+		]);
+	});
+
 	test('no more checks are begun', async () => {
 		const hand: Hand = { respond: (seen) => answerOf('html200', seen) };
 		const { world } = await execute(checking({ count: 500, hand }));
@@ -294,6 +322,25 @@ describe('what has passed or has begun is not checked again', () => {
 		expect(parks.length).toBeGreaterThan(2);
 		expect(checksOf(world)).toEqual({ 0: 1, 1: 1, 2: 1 });
 		expect(world.started).toEqual([0, 1, 2]);
+	});
+
+	test('after a pause, whatever its expressions give by then', async () => {
+		let evaluated = 0;
+		const hand: Hand = {
+			parameters: (item) => ({
+				parametersJson: JSON.stringify({ tag: `e0t0i${item}`, now: ++evaluated }),
+			}),
+		};
+		const { world, parks } = await execute(
+			checking({
+				count: 3,
+				hand,
+				options: { maxConcurrency: 1, timeout: 0 },
+				runOf: () => ({ durationMs: 1_000_000 }),
+			}),
+		);
+		expect(parks.length).toBeGreaterThan(2);
+		expect(checksOf(world)).toEqual({ 0: 1, 1: 1, 2: 1 });
 	});
 
 	test('after a checkpoint', async () => {

@@ -27,9 +27,8 @@ export async function checkItems(
 	count: number,
 	checkOf: (item: NotBegun, index: number, signal: AbortSignal) => Promise<Check | undefined>,
 ): Promise<void> {
-	const { beginning } = memory.opening;
-	// The node is suspended only after its checks, and begins nothing when its attempts are used up.
-	if (beginning === 'resume' || beginning === 'exhausted') return;
+	// The node is suspended only after its checks.
+	if (memory.opening.beginning === 'resume') return;
 	/** Items about which the same is asked. */
 	const asked = new Map<string, number[]>();
 	const refused: Array<{ indexes: number[]; failure: Failure }> = [];
@@ -67,8 +66,6 @@ export async function checkItems(
 	const concurrency = fixedAt(Infinity);
 	const checking = { ...work, begin, concurrency, stopsAtFailure: true, checkpoints: false };
 	const end = await new Loop(checking, items, count).run();
-	if (end.is === 'cancelled') return;
-
 	const wrong = new Map(
 		refused.flatMap(({ indexes, failure }) => indexes.map((index) => [index, failure])),
 	);
