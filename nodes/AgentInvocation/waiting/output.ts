@@ -13,6 +13,7 @@ import { asError, sentences, type Failure } from '../failure';
 import { isFinished } from '../service/runStatus';
 import { isJsonObject, type Run } from '../service/types';
 import { nameRun, withoutPeriod } from '../wording';
+import { parseJsonOutput } from './jsonOutput';
 
 type Subject = Pick<KnownRun, 'agentId' | 'runId'>;
 
@@ -35,7 +36,7 @@ export function resultOf(item: Item, run: Run, subject: Subject, options: WaitOp
 		return done(item, [output], isUnsuccessful);
 	}
 	try {
-		return done(item, [{ ...output, output: JSON.parse(run.output) }], isUnsuccessful);
+		return done(item, [{ ...output, output: parseJsonOutput(run.output) }], isUnsuccessful);
 	} catch (thrown) {
 		return failed(item, {
 			message: `The agent's output is not JSON${nameRun(subject)}`,

@@ -144,7 +144,7 @@ export const ofOutputs: PlantedDefect[] = [
 	plant(
 		'a result of JSON is not looked for',
 		'waiting/output.ts',
-		'JSON.parse(run.output)',
-		'JSON.parse(run.output.toUpperCase())',
+		'parseJsonOutput(run.output)',
+		'parseJsonOutput(run.output.toUpperCase())',
 	),
 ];

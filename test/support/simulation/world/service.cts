@@ -90,6 +90,9 @@ export class WorldService {
 			return envelope(seen, 404, 'agent_not_found');
 		}
 		if (seen.kind === 'poll') return this.show(seen);
+		if (seen.tag && itemOf(this.history.world, seen.tag).isWrong) {
+			return envelope(seen, 400, 'invalid_parameter_value');
+		}
 		if (seen.kind === 'dryRun') return json(200, { prompt: `of ${seen.tag}`, parameters: {} });
 		if (this.isFull(seen)) return this.refuse(0);
 		seen.started = this.startRun(organizationOf(seen.key), agentId, seen.tag ?? '');

@@ -100,7 +100,7 @@ export function takesTurns(facts: Facts): string[] {
 		if (spec.credentialAway || attempt.retryOf || spec.options.maxConcurrency !== undefined)
 			return [];
 		const first = history.requests.find(
-			({ kind, execution }) => kind === 'create' && execution === attempt,
+			({ kind, execution }) => (kind === 'create' || kind === 'dryRun') && execution === attempt,
 		);
 		if (!first) return [];
 		const waited = first.sentAt - attempt.beganAt;
@@ -118,7 +118,7 @@ export function takesTurns(facts: Facts): string[] {
 		const most = 12_000 + windows + paused + (6 * others * 1_000) / perSecond;
 		return waited > most
 			? [
-					`execution ${attempt.id}, of ${spec.items.length} items, waited ${Math.round(waited / 1_000)} s for its first create, ${Math.round(most / 1_000)} at most were due`,
+					`execution ${attempt.id}, of ${spec.items.length} items, waited ${Math.round(waited / 1_000)} s for its first request, ${Math.round(most / 1_000)} at most were due`,
 				]
 			: [];
 	});
