@@ -149,7 +149,7 @@ test('every example explains itself in a note, keeps its progress, and is execut
 		const note = nodes.find(({ type }) => type === 'n8n-nodes-base.stickyNote');
 		expect(note?.parameters?.content).toContain('**Regional report**');
 		expect(note?.parameters?.content).toContain('`region`');
-		expect(note?.parameters?.content).toContain('**Save execution progress**');
+		expect(note?.parameters?.content).toContain('Save execution progress');
 		expect(settings).toMatchObject({ saveExecutionProgress: true });
 	}
 	expect(readdirSync(folder).sort()).toEqual([
