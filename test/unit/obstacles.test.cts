@@ -24,6 +24,7 @@ describe('the engine cannot be asked', () => {
 		['by a first node', { entry: { source: null } }, /no node comes before/],
 		['by a node with no source', { entry: { source: { main: [null] } } }, /no node comes before/],
 		['by one with another source', { entry: { source: { ai_tool: [] } } }, /no node comes before/],
+		['of a workflow in the engine v2', { settings: { engineType: 'v2' } }, /engine v2/],
 		['in what is not stored', { executionId: undefined }, /does not store/],
 	])('%s', async (_, told, why) => {
 		expect(await engineObstacle(contextOf(told), true)).toMatch(why);
@@ -31,6 +32,16 @@ describe('the engine cannot be asked', () => {
 
 	test('where the host passes no responses', async () => {
 		expect(await engineObstacle(contextOf({}), false)).toMatch(/too old/);
+	});
+
+	// It passes none either, but it is not old.
+	test('in the engine v2, which passes no responses', async () => {
+		const context = contextOf({ settings: { engineType: 'v2' } });
+		expect(await engineObstacle(context, false)).toMatch(/engine v2/);
+	});
+
+	test('but it can in the engine v1', async () => {
+		expect(await engineObstacle(contextOf({ settings: { engineType: 'v1' } }), true)).toBeUndefined();
 	});
 
 	test.each([

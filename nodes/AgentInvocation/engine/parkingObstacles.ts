@@ -18,11 +18,15 @@ export async function engineObstacle(
 ): Promise<string | undefined> {
 	const { source } = context.getExecuteData();
 	const isAsTool = isTool(context) || runsInAgent(context);
-	const { executionOrder } = workflowSettings(context);
+	const { engineType, executionOrder } = workflowSettings(context);
 	const hasPreviousNode = source?.main?.[0]?.previousNode !== undefined;
 	const isTried = TRIED_VERSIONS.includes((await hostVersion()).major);
 	const obstacles: Array<[stands: boolean, why: string]> = [
 		[isAsTool, 'the node is the tool of an AI Agent, which waits for its answer'],
+		[
+			engineType === 'v2',
+			"the workflow runs on n8n's engine v2, which cannot store the wait of this node",
+		],
 		[!passesResponses, 'this version of n8n is too old to store it'],
 		[!isTried, 'this package was not tried with this version of n8n'],
 		[

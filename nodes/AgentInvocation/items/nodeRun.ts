@@ -6,6 +6,7 @@ import {
 } from 'n8n-workflow';
 
 import { clock } from '../clock';
+import { withAdvice } from '../engine/advice';
 import { toErrorItem } from '../engine/errorItem';
 import { continues } from '../engine/host';
 import { cancelledError } from '../engine/nodeError';
@@ -15,6 +16,7 @@ import { failed, type Item, type Waiting } from '../item';
 import { failureOf, type Failure } from '../failure';
 import { openService } from '../service/service';
 import { readWaitOptions } from '../waiting/options';
+import { adviceOn } from '../waiting/output';
 import { pollRun } from '../waiting/poll';
 import { movedBy, onClockOfNow } from '../waiting/wait';
 import { checkItems } from './checks';
@@ -192,7 +194,11 @@ export class NodeRun {
 		const outputs: INodeExecutionData[] = [];
 		for (const [index, item] of items.entries()) {
 			if (item.is === 'done') {
-				outputs.push(...item.outputs.map((json) => ({ json, pairedItem: { item: index } })));
+				const advice = adviceOn(item);
+				for (const output of item.outputs) {
+					const json = withAdvice(context, output, advice);
+					outputs.push({ json, pairedItem: { item: index } });
+				}
 			} else if (item.is === 'failed') {
 				outputs.push(await toErrorItem(context, item.failure, index));
 			} else {

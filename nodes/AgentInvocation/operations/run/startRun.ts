@@ -9,9 +9,9 @@ import { answerKinds } from '../../service/answerKinds';
 import { createRun } from '../../service/endpoints';
 import { explainAnswer } from '../../service/explainAnswer';
 import { retryAfterMs } from '../../service/retryPolicy';
-import { isFinished } from '../../service/runStatus';
 import { sendWithRetry } from '../../service/sendWithRetry';
-import { isRun, isRunId, type ParameterBinding, type Run } from '../../service/types';
+import { isRunId, type ParameterBinding, type Run } from '../../service/types';
+import { isOfUnfinishedRun } from '../../waiting/output';
 import { beginWait, type WaitStart } from '../../waiting/wait';
 import { findAgent, nameKey, type GivenAgent } from '../findAgent';
 import type { WaitPlan } from './waitPlan';
@@ -118,11 +118,6 @@ export function goOnFrom(
 	const lastSeen = { run_id: run.runId, status: 'pending' };
 	const isEarlier = plan.startsRuns;
 	return startedRun(fingerprints, run, work, plan, { lastSeen, isEarlier, isDueNow: true });
-}
-
-/** Whether the output is a run that had not finished: it was not waited for, or had reached its time limit. */
-function isOfUnfinishedRun({ outputs: [output] }: ItemThatIs<'done'>): boolean {
-	return isRun(output) && !isFinished(output);
 }
 
 /** Waits for an item's run, or outputs what its creation gave. */
