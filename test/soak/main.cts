@@ -331,6 +331,8 @@ function makeReport(
 		'',
 		`What n8n keeps of an execution decides what happens to it when n8n stops. If n8n keeps the wait, it goes on by itself when n8n is back. If n8n keeps the runs, because the workflow saves its execution progress, n8n shows the execution as crashed, and n8n's Retry goes on with the same runs. If n8n keeps nothing, Retry starts the workflow anew, with new runs; the old runs go on at the service. An execution of which n8n would keep more may still be met during a poll, where Retry goes on from the wait, or during its creates, of which n8n has kept nothing. n8n also ends an execution that it resumes before its own start is over ('${RESUMED_TOO_EARLY}', whichever node waits), or takes for crashed; Retry goes on from the wait.`,
 		'',
+		`How many are met depends on how many are in memory. ${queue ? `Only one of the ${WORKERS} workers is ended at a time.` : 'All are in the one process that is ended.'} ${keys.length === 1 ? 'They share one key, so that a rate limit, and a fault that looks like one, holds up all of them.' : 'A rate limit, and a fault that looks like one, holds up the executions of one key only.'}`,
+		'',
 		"Every execution that n8n has ended is retried once, with n8n's Retry, after the last restart. 'Retry: same runs' and 'Retry: new runs' are those that then succeeded; 'Succeeded' includes them.",
 		'',
 		table(
