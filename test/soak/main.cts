@@ -243,9 +243,10 @@ function runsOf({ sandbox }: TestHost, { values: { text } }: Row): SandboxRun[] 
 }
 
 /** What does not hold of an execution that has ended. */
-function breachesOf(host: TestHost, { kind, workflow, rows, end, mostRuns }: Ended): string[] {
+function breachesOf(host: TestHost, { kind, workflow, rows, end, by, mostRuns }: Ended): string[] {
 	const breaches: string[] = [];
-	const breach = (what: string) => breaches.push(`${workflow}, execution ${end.id}: ${what}`);
+	const breach = (what: string) =>
+		breaches.push(`${workflow}, execution ${end.id}, ended by ${by}: ${what}`);
 	for (const row of rows) {
 		const { length } = runsOf(host, row);
 		if (length > mostRuns) breach(`${length} runs of ${row.values.text}`);
@@ -272,8 +273,9 @@ function breachesOf(host: TestHost, { kind, workflow, rows, end, mostRuns }: End
 		const failed = itemsOf(end, 'Bad').length;
 		if (outputs.length + failed !== rows.length) breach(`${outputs.length} and ${failed} items`);
 		for (const { json, pairedItem } of itemsOf(end, 'Run')) {
-			const { item } = pairedItem as { item: number };
-			if (json.output !== rows[item]?.values.text) breach(`item ${item} has another's output`);
+			const { item } = (pairedItem ?? {}) as { item?: number };
+			if (item === undefined) breach(`an item of no row: ${JSON.stringify(json).slice(0, 200)}`);
+			else if (json.output !== rows[item]?.values.text) breach(`item ${item} has another's output`);
 		}
 	}
 	return breaches;
