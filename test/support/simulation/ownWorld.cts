@@ -1,7 +1,13 @@
 import { AgentInvocationApi } from '../../../credentials/AgentInvocationApi.credentials.ts';
 import { AgentInvocation } from '../../../nodes/AgentInvocation/AgentInvocation.node.ts';
 import type { Hand } from './world/hand.cts';
-import { executionOf, itemNumberOf, type Attempt, type SeenRun } from './world/history.cts';
+import {
+	executionOf,
+	itemNumberOf,
+	type Attempt,
+	type SeenRequest,
+	type SeenRun,
+} from './world/history.cts';
 import type { LoadedPackage } from './world/nodeCode.cts';
 import { pass, settingOf, type Setting } from './world/simulate.cts';
 import { standstill } from './world/virtualClock.cts';
@@ -19,6 +25,8 @@ export interface SaidExecution extends Partial<Omit<ExecutionSpec, 'items'>> {
 export interface Said extends SaidExecution {
 	/** Other executions, each with the same key unless it says another. */
 	beside?: SaidExecution[];
+	/** Of all that is left to chance. */
+	seed?: number;
 	service?: Partial<ServiceSpec>;
 	hand?: Hand;
 	/** When n8n is killed. Each later process has just started; the first one has been up for long. */
@@ -43,9 +51,9 @@ export class OwnWorld {
 
 	private code: LoadedPackage | undefined;
 
-	constructor({ beside = [], service, hand = {}, kills = [], ...first }: Said = {}) {
+	constructor({ beside = [], seed = 1, service, hand = {}, kills = [], ...first }: Said = {}) {
 		this.world = {
-			seed: 1,
+			seed,
 			service: {
 				agents: ['Reporter'],
 				pageSize: 100,
@@ -82,6 +90,11 @@ export class OwnWorld {
 		return this.runs.filter(({ tag }) => executionOf(tag) === execution);
 	}
 
+	/** The requests of one execution. */
+	requestsOf(execution: number): SeenRequest[] {
+		return this.requests.filter((request) => request.execution.index === execution);
+	}
+
 	/** What has come so far of an execution, by its number. */
 	seen(execution: number) {
 		const { attempts } = this.setting.history;
@@ -112,6 +125,11 @@ export class OwnWorld {
 	/** Replaces the package in n8n's process. What it executes already goes on with the code of before. */
 	updatePackage(): void {
 		Object.assign(this.code ?? {}, loadAnew());
+	}
+
+	/** Begins an execution that was said to start at Infinity. */
+	begin(execution: number): void {
+		this.setting.n8n.begin(execution);
 	}
 
 	/** Stops the execution, as a user does. */
