@@ -171,7 +171,7 @@ export class WorldService {
 
 	private refuse(waitMs: number): Answered {
 		const answer = json(429, {});
-		const style = this.spec.limiter?.retryAfter ?? 'none';
+		const { retryAfter: style = 'none' } = this.hand.limits ?? this.spec.limiter ?? {};
 		const seconds = Math.ceil(waitMs / 1_000);
 		if (style === 'seconds') answer.headers['retry-after'] = String(seconds);
 		if (style === 'date') {
@@ -184,6 +184,7 @@ export class WorldService {
 
 	private limiterOf(key: number): Limiter {
 		const { limiter } = this.spec;
+		if (this.hand.limits) return this.hand.limits.limiter;
 		const known = this.limiters.get(key);
 		if (known) return known;
 		const made = limiter ? limiterFrom(limiter) : () => 0;

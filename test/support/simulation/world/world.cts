@@ -148,6 +148,7 @@ export interface RetrySpec {
 }
 
 export interface ExecutionSpec {
+	/** Infinity: when a test says so. */
 	startsAtMs: number;
 	/** Which API key. */
 	key: number;
