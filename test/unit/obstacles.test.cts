@@ -41,7 +41,9 @@ describe('the engine cannot be asked', () => {
 	});
 
 	test('but it can in the engine v1', async () => {
-		expect(await engineObstacle(contextOf({ settings: { engineType: 'v1' } }), true)).toBeUndefined();
+		expect(
+			await engineObstacle(contextOf({ settings: { engineType: 'v1' } }), true),
+		).toBeUndefined();
 	});
 
 	test.each([

@@ -14,7 +14,7 @@ const MOST_UNDER_WAY_AT_FIRST = 15;
  * refused everything. So a window of a minute is met soon after its end, and an hour of refusals takes few
  * requests.
  */
-const LONGEST_BACKOFF = { ms: 10_000, part: 1 / 4 };
+const LONGEST_BACKOFF = { ms: 10_000, part: 1 / 6 };
 
 /** By how much sending catches up if a timer was late, in ms. */
 const CATCH_UP_MS = 50;
