@@ -101,7 +101,7 @@ const shared = (
 
 const cases: Case[] = [
 	...windowCases,
-	...[true, false].flatMap((saysRetryAfter) => [
+	...[true, false].flatMap((saysRetryAfter): Case[] => [
 		shared(4, 20, 1, saysRetryAfter),
 		shared(8, 100, 1, saysRetryAfter),
 		shared(4, 600, 60, saysRetryAfter),

@@ -90,7 +90,7 @@ export function octokit(): PaceLike {
 			const index = sent.findIndex((one) => one.sentAt === sentAt);
 			const { place } = sent.splice(index, 1)[0]!;
 			attempts[place] = kind === 'ok' ? 0 : Math.min(attempts[place]! + 1, 3);
-			const waitS = kind === 'ok' ? 0 : Number(retryAfter ?? attempts[place]! ** 2);
+			const waitS = kind === 'ok' ? 0 : Number(retryAfter ?? attempts[place] ** 2);
 			places[place] = now + waitS * SECOND;
 		},
 	};
