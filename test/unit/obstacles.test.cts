@@ -34,11 +34,20 @@ describe('the engine cannot be asked', () => {
 		expect(await engineObstacle(contextOf({}), false)).toMatch(/too old/);
 	});
 
-	// It passes none either, but it is not old.
-	test('in the engine v2, which passes no responses', async () => {
-		const context = contextOf({ settings: { engineType: 'v2' } });
-		expect(await engineObstacle(context, false)).toMatch(/engine v2/);
+	// The engine v2 passes none either, but it is not old. It tells no settings; its executions have UUIDs.
+	test.each<[string, Told]>([
+		['by its settings', { settings: { engineType: 'v2' } }],
+		["by its execution's ID", { executionId: '01936f2e-7c1a-7b3d-9a61-0123456789ab' }],
+	])('in the engine v2, which is known %s', async (_, told) => {
+		expect(await engineObstacle(contextOf(told), false)).toMatch(/engine v2/);
 	});
+
+	test.each(['1', '20241124', 'e1936f2e-7c1a-4b3d-9a61-0123456789ab'])(
+		'but it can in an execution with the ID %s',
+		async (executionId) => {
+			expect(await engineObstacle(contextOf({ executionId }), true)).toBeUndefined();
+		},
+	);
 
 	test('but it can in the engine v1', async () => {
 		expect(

@@ -151,6 +151,38 @@ describe('a wait that is stored', () => {
 	});
 });
 
+test("n8n's engine v2 is asked for nothing, neither for a checkpoint nor to store a wait", async () => {
+	const settings = { engineType: 'v2', saveExecutionProgress: true };
+	const { jsons, host } = await execute(lasting(HOUR / 2), { settings });
+	expect(jsons).toMatchObject([{ status: 'succeeded' }]);
+	expect(host.rests).toEqual([]);
+	expect(host.hints).toEqual([expect.stringContaining('engine v2')]);
+});
+
+describe('a tool that outputs a run which has not finished', () => {
+	const options = { timeout: 50, onTimeout: 'output' };
+	const advice = expect.stringMatching(/Do not start another one/) as string;
+
+	test.each([
+		['at its time limit', { options }],
+		['without waiting', { parameters: { waitForCompletion: false } }],
+	])('gives advice: %s', async (_, simulation) => {
+		const asTool = { ...simulation, toolOf: 'AI Agent' };
+		const { jsons, service } = await execute(lasting(HOUR), asTool);
+		expect(jsons).toMatchObject([{ run_id: expect.any(String) as string, advice }]);
+		expect(service.created).toHaveLength(1);
+		const [plain] = (await execute(lasting(HOUR), simulation)).jsons;
+		expect(plain).toHaveProperty('run_id');
+		expect(plain).not.toHaveProperty('advice');
+	});
+
+	test('and none once it has finished', async () => {
+		const { jsons } = await execute(lasting(SECOND), { options, toolOf: 'AI Agent' });
+		expect(jsons).toMatchObject([{ status: 'succeeded' }]);
+		expect(jsons[0]).not.toHaveProperty('advice');
+	});
+});
+
 describe('many items', () => {
 	test('those that are not begun keep no others from being stored, and begin when their turn comes', async () => {
 		const options = { maxConcurrency: 5 };
