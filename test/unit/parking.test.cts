@@ -152,32 +152,34 @@ describe('a wait that is stored', () => {
 });
 
 test("n8n's engine v2 is asked for nothing, neither for a checkpoint nor to store a wait", async () => {
-	const settings = { engineType: 'v2', saveExecutionProgress: true };
-	const { jsons, host } = await execute(lasting(HOUR / 2), { settings });
+	const hand: Hand = { settings: { engineType: 'v2' } };
+	const { jsons, parks, hints, attempt } = await execute(
+		lasting(HOUR / 2, { savesProgress: true, hand }),
+	);
 	expect(jsons).toMatchObject([{ status: 'succeeded' }]);
-	expect(host.rests).toEqual([]);
-	expect(host.hints).toEqual([expect.stringContaining('engine v2')]);
+	expect(parks).toEqual([]);
+	expect(attempt.calls).toHaveLength(1);
+	expect(hints).toEqual([expect.stringContaining('engine v2')]);
 });
 
 describe('a tool that outputs a run which has not finished', () => {
-	const options = { timeout: 50, onTimeout: 'output' };
+	const hand: Hand = { node: { type: 'agentInvocationTool' } };
 	const advice = expect.stringMatching(/Do not start another one/) as string;
 
-	test.each([
-		['at its time limit', { options }],
-		['without waiting', { parameters: { waitForCompletion: false } }],
-	])('gives advice: %s', async (_, simulation) => {
-		const asTool = { ...simulation, toolOf: 'AI Agent' };
-		const { jsons, service } = await execute(lasting(HOUR), asTool);
+	test.each<[string, Said]>([
+		['at its time limit', { options: { timeout: 50, onTimeout: 'output' } }],
+		['without waiting', { waits: false }],
+	])('gives advice: %s', async (_, said) => {
+		const { jsons, world } = await execute(lasting(HOUR, { ...said, hand }));
 		expect(jsons).toMatchObject([{ run_id: expect.any(String) as string, advice }]);
-		expect(service.created).toHaveLength(1);
-		const [plain] = (await execute(lasting(HOUR), simulation)).jsons;
+		expect(world.runs).toHaveLength(1);
+		const [plain] = (await execute(lasting(HOUR, said))).jsons;
 		expect(plain).toHaveProperty('run_id');
 		expect(plain).not.toHaveProperty('advice');
 	});
 
 	test('and none once it has finished', async () => {
-		const { jsons } = await execute(lasting(SECOND), { options, toolOf: 'AI Agent' });
+		const { jsons } = await execute(lasting(SECOND, { hand }));
 		expect(jsons).toMatchObject([{ status: 'succeeded' }]);
 		expect(jsons[0]).not.toHaveProperty('advice');
 	});
@@ -189,7 +191,7 @@ describe('many items', () => {
 		const { jsons, parks, world } = await execute(lasting(HOUR / 3, { count: 25, options }));
 		const all = [...Array(25).keys()];
 		expect(jsons.map(({ output }) => output)).toEqual(all.map(String));
-		expect(world.started).toEqual(all);
+		expect([...world.started].sort((a, b) => a - b)).toEqual(all);
 		const begunBy = parks.map(
 			({ at }) => world.runs.filter(({ createdAt }) => createdAt <= at).length,
 		);

@@ -21,6 +21,8 @@ export interface Hand {
 	credential?(item: number): Promise<ICredentialDataDecryptedObject>;
 	/** Whether n8n does not tell what it has stored of an execution. */
 	isSilent?: boolean;
+	/** Settings of the workflow, beside the world's. */
+	settings?: IDataObject;
 	/** Properties of the node in the call. */
 	node?: Partial<INode>;
 }
