@@ -5,14 +5,18 @@ import path from 'node:path';
 import { parseArgs } from 'node:util';
 
 import { HostUnavailable, installHost } from '../hosts/install.cts';
-import { N8n, owner, type StoredExecution, type WorkflowFile } from '../hosts/n8n.cts';
+import { N8n, owner, type WorkflowFile } from '../hosts/n8n.cts';
 import { installNode, packNode, projectRoot } from '../hosts/pack.cts';
-import { end, endsWithUs } from '../hosts/processes.cts';
+import { end, endsWithUs, goesWithUs } from '../hosts/processes.cts';
 import { startSandbox } from '../sandbox/server.cts';
+import {
+	DemoFailed,
+	LONG_RUN_WORKFLOW,
+	longRunOutlivesN8n,
+	rowsBecomeResults,
+	ROWS_WORKFLOW,
+} from './scenes.cts';
 
-const EXAMPLE = 'oneRunPerRow0001';
-const EXAMPLE_TRIGGER = "When clicking 'Execute workflow'";
-const EXAMPLE_RESULT = 'Results';
 const CREDENTIAL = { id: 'agentInvocation1', name: 'Agent Invocation account' };
 
 const { values } = parseArgs({
@@ -31,7 +35,7 @@ const undo: Array<() => unknown> = [];
 void main()
 	.catch((error: unknown) => {
 		process.exitCode = 1;
-		console.error(error instanceof HostUnavailable ? `\n${error.message}` : error);
+		console.error(isExplained(error) ? `\n${error.message}` : error);
 	})
 	.then(async () => {
 		if (process.exitCode === undefined && !values.once) return;
@@ -39,8 +43,12 @@ void main()
 	});
 
 async function main(): Promise<void> {
+	console.log(`This demo runs a real n8n on this machine, with the node in it, and a stand-in for the service.
+It needs python3, make and g++ (to compile n8n's database driver), and the ports ${values.port} and ${values['sandbox-port']}.
+It takes about ${values.watch ? 'a minute' : 'three minutes'}. The first time it takes about five more, to install n8n (3 GB) into ~/.cache.`);
 	const host = await installHost('n8n-2', console.log);
 	const folder = mkdtempSync(path.join(tmpdir(), 'agent-invocation-demo-'));
+	goesWithUs(folder);
 	undo.push(() => rmSync(folder, { recursive: true, force: true }));
 
 	// With it, n8n loads a node anew when its files change (2.40.7).
@@ -57,35 +65,25 @@ async function main(): Promise<void> {
 	);
 	undo.push(() => sandbox.close());
 
-	console.log('Packing the node and installing it into n8n');
+	console.log(`\nStarting n8n ${host.version} with the node installed`);
 	installNode(packNode(folder).file, folder);
 	const [apiKey = ''] = sandbox.settings.apiKeys;
 	await n8n.importCredentials([{ ...CREDENTIAL, data: { baseUrl: sandbox.baseUrl, apiKey } }]);
-	await n8n.importWorkflows(readExamples());
-
-	console.log(`Starting n8n ${host.version}`);
+	await n8n.importWorkflows(readWorkflows());
 	undo.push(() => n8n.kill('SIGTERM'));
 	await n8n.start();
 	await n8n.setUpOwner();
 
-	console.log('Running the example workflow: start a run for each row, wait, gather the outputs');
-	const execution = await n8n.endOf(await n8n.runManually(EXAMPLE, EXAMPLE_TRIGGER));
-	const results = itemsOf(execution, EXAMPLE_RESULT);
-	console.log(`\nThe workflow ended: ${execution.status}\n`);
-	for (const { region, report } of results)
-		console.log(`  ${region as string}: ${report as string}`);
-	if (execution.status !== 'success' || results.length === 0) {
-		console.error(execution.data.resultData.error?.message ?? 'The workflow gave no result.');
-		process.exitCode = 1;
-		return;
-	}
+	await rowsBecomeResults(n8n);
+	// Whoever changes the node need not see it each time.
+	if (!values.watch) await longRunOutlivesN8n(n8n, sandbox);
 	if (values.once) return;
 	console.log(`
-Open ${n8n.url}/workflow/${EXAMPLE}
+See for yourself: ${n8n.url}/workflow/${ROWS_WORKFLOW} and ${n8n.url}/workflow/${LONG_RUN_WORKFLOW}/executions
   E-mail    ${owner.email}
   Password  ${owner.password}
-The sandbox that stands for the service: ${sandbox.baseUrl} with the API key ${apiKey}
-Ctrl-C stops all of it and leaves nothing behind.`);
+The stand-in for the service: ${sandbox.baseUrl} with the API key ${apiKey}
+Ctrl-C stops all of it and leaves nothing behind but n8n in ~/.cache.`);
 	if (values.watch) watchSources(folder);
 }
 
@@ -104,16 +102,19 @@ function watchSources(folder: string): void {
 	undo.push(() => end(watcher, 'SIGTERM'));
 }
 
-function readExamples(): WorkflowFile[] {
-	const folder = path.join(projectRoot, 'examples');
-	return readdirSync(folder)
-		.filter((file) => file.endsWith('.json'))
-		.map((file) => JSON.parse(readFileSync(path.join(folder, file), 'utf8')) as WorkflowFile);
+/** The examples, and the workflow of the demo's own. */
+function readWorkflows(): WorkflowFile[] {
+	return ['examples', 'demo'].flatMap((name) => {
+		const folder = path.join(projectRoot, name);
+		return readdirSync(folder)
+			.filter((file) => file.endsWith('.json'))
+			.map((file) => JSON.parse(readFileSync(path.join(folder, file), 'utf8')) as WorkflowFile);
+	});
 }
 
-function itemsOf(execution: StoredExecution, node: string) {
-	const [task] = execution.data.resultData.runData[node] ?? [];
-	return (task?.data?.main?.[0] ?? []).map(({ json }) => json);
+/** Whether an error's message says all that the reader needs. */
+function isExplained(error: unknown): error is Error {
+	return error instanceof HostUnavailable || error instanceof DemoFailed;
 }
 
 function readPort(text: string): number {

@@ -33,6 +33,10 @@ export class HostUnavailable extends Error {}
 
 const OLDEST_NODE = 24;
 
+/** What to do where npm has no n8n. Source: n8n's page 'v3.0 breaking changes', 2026. */
+const IN_DOCKER =
+	'From n8n 3 on, n8n is in Docker alone: run its image and set N8N_URL (hosts/runningN8n.cts), or take an n8n 2.';
+
 /**
  * Installs a locked n8n into the user's cache, outside any checkout, so that the next checkout on this
  * machine finds it. Returns at once when it is there. With N8N_2_VERSION, n8n 2 is not the locked one but
@@ -111,11 +115,25 @@ export async function installLocked(
 	return folder;
 }
 
-/** n8n as npm takes it, with the exact version that a tag such as `latest` stands for. */
-function exactN8n(tag: string): string {
+/**
+ * n8n as npm takes it, with the exact version that a tag such as `latest` stands for.
+ *
+ * @throws HostUnavailable when npm has no such n8n, or one that does not run
+ */
+export function exactN8n(tag: string): string {
 	const stdio: StdioOptions = ['ignore', 'pipe', 'pipe'];
-	const version = execFileSync('npm', ['view', `n8n@${tag}`, 'version'], { stdio });
-	return `n8n@${version.toString().trim()}`;
+	const args = ['view', `n8n@${tag}`, 'version', 'bin', '--json'];
+	let found: { version: string; bin?: Record<string, string> };
+	try {
+		found = JSON.parse(execFileSync('npm', args, { stdio }).toString()) as typeof found;
+	} catch (error) {
+		const { stderr = '' } = error as { stderr?: string | Buffer };
+		throw new HostUnavailable(`npm gives no n8n '${tag}'. ${IN_DOCKER}\n${stderr.toString()}`);
+	}
+	if (found.bin?.n8n === undefined) {
+		throw new HostUnavailable(`npm has no n8n '${tag}' that can be started. ${IN_DOCKER}`);
+	}
+	return `n8n@${found.version}`;
 }
 
 function checkCompiler(): void {

@@ -73,26 +73,22 @@ const STORED_MS = 500;
  * A real n8n on loopback with a user folder of its own. Neither outlives this process, however it ends.
  */
 export class N8n {
-	/** The editor's address. */
-	readonly url: string;
-
 	/** All that n8n has printed. */
 	readonly log: string;
 
 	private process: ChildProcess | undefined;
 
-	private readonly api: AxiosInstance;
+	protected readonly api: AxiosInstance;
 
 	private cookie = '';
 
-	private constructor(
+	/** @param url the editor's address */
+	protected constructor(
 		readonly host: Host,
 		readonly userFolder: string,
-		private readonly port: number,
-		private readonly brokerPort: number,
-		private readonly moreEnvironment: NodeJS.ProcessEnv,
+		readonly url: string,
+		private readonly moreEnvironment: NodeJS.ProcessEnv = {},
 	) {
-		this.url = `http://127.0.0.1:${port}`;
 		this.log = path.join(userFolder, 'n8n.log');
 		mkdirSync(path.join(userFolder, '.n8n'), { recursive: true });
 		goesWithUs(userFolder);
@@ -114,7 +110,9 @@ export class N8n {
 		port = 0,
 		environment: NodeJS.ProcessEnv = {},
 	): Promise<N8n> {
-		return new N8n(host, userFolder, await freePort(port), await freePort(0), environment);
+		const url = `http://127.0.0.1:${await freePort(port)}`;
+		const broker = { N8N_RUNNERS_BROKER_PORT: String(await freePort(0)) };
+		return new N8n(host, userFolder, url, { ...broker, ...environment });
 	}
 
 	async importCredentials(credentials: CredentialFile[]): Promise<void> {
@@ -156,6 +154,11 @@ export class N8n {
 		return this.process && !hasEnded(this.process) ? this.process.pid : undefined;
 	}
 
+	/** Leaves nothing behind. */
+	async dispose(): Promise<void> {
+		await this.kill('SIGTERM');
+	}
+
 	/** Ends n8n: as it likes with SIGTERM, or on the spot with SIGKILL. Resolves when it is gone. */
 	async kill(signal: Signal): Promise<void> {
 		const child = this.process;
@@ -165,9 +168,15 @@ export class N8n {
 
 	/** Makes the instance's owner, whose session the calls of its API use from then on. */
 	async setUpOwner(): Promise<void> {
-		const response = await this.untilReady(() => this.api.post('/rest/owner/setup', owner));
+		await this.openSession('/rest/owner/setup', owner);
+	}
+
+	/** Takes the session that n8n gives for this, and says whether it gave one. */
+	async openSession(path: string, body: object): Promise<boolean> {
+		const response = await this.untilReady(() => this.api.post(path, body));
 		const cookies = response.headers['set-cookie'] ?? [];
 		this.cookie = cookies.map((cookie) => cookie.split(';')[0]).join('; ');
+		return response.status < 400;
 	}
 
 	/** Publishes a workflow as the editor's button does, so that its webhooks answer. */
@@ -325,7 +334,7 @@ export class N8n {
 		return child;
 	}
 
-	private spawn(args: string[], environment: NodeJS.ProcessEnv = {}): ChildProcess {
+	protected spawn(args: string[], environment: NodeJS.ProcessEnv = {}): ChildProcess {
 		const child = spawn(this.host.node, [this.host.command, ...args], {
 			cwd: this.userFolder,
 			env: { ...this.environment(), ...environment },
@@ -348,8 +357,7 @@ export class N8n {
 			...(NODE_EXTRA_CA_CERTS !== undefined && { NODE_EXTRA_CA_CERTS }),
 			PATH: `${path.dirname(this.host.node)}${path.delimiter}${PATH}`,
 			N8N_USER_FOLDER: this.userFolder,
-			N8N_PORT: String(this.port),
-			N8N_RUNNERS_BROKER_PORT: String(this.brokerPort),
+			N8N_PORT: new URL(this.url).port,
 			N8N_LISTEN_ADDRESS: '127.0.0.1',
 			N8N_SECURE_COOKIE: 'false',
 			N8N_DIAGNOSTICS_ENABLED: 'false',
@@ -362,7 +370,7 @@ export class N8n {
 	}
 
 	/** n8n says that it is accessible a moment before all of its routes answer. */
-	private async untilReady<T extends { status: number }>(
+	protected async untilReady<T extends { status: number }>(
 		call: () => Promise<T>,
 		notReady = [404, 503],
 	): Promise<T> {

@@ -1,14 +1,20 @@
 import { execFileSync } from 'node:child_process';
-import { cpus, totalmem } from 'node:os';
+import { cpus, loadavg, totalmem } from 'node:os';
 
 import { projectRoot } from './pack.cts';
 
 /** The folders of what is published. */
 const published = ['nodes', 'credentials', 'icons'];
 
+/** How many processes wanted a core when this process began, on average over the minute before. */
+const [loadAtStart = 0] = loadavg();
+
+/** A load at the start, for each core, that is not this process' own. */
+const OTHER_WORK = 0.5;
+
 /**
  * What a report is about, when and on what it is made: 'with the node of commit 1234567, 2026-01-01, 2 cores
- * (...), 24 GiB'. The commit is the latest that has changed what is published, so that reports which were
+ * (...), 24 GiB', and whether other work ran beside it. The commit is the latest that has changed what is published, so that reports which were
  * made one after the other can be told to be about the same.
  */
 export function nodeAndMachine(): string {
@@ -16,7 +22,11 @@ export function nodeAndMachine(): string {
 	const changes = git('status', '--porcelain', '--', ...published) && ' with changes';
 	const date = new Date().toISOString().slice(0, 10);
 	const memoryGib = Math.round(totalmem() / 2 ** 30);
-	return `with the node of commit ${commit}${changes}, ${date}, ${cpus().length} cores (${cpus()[0]?.model}), ${memoryGib} GiB`;
+	const beside =
+		loadAtStart > OTHER_WORK * cpus().length
+			? `, beside other work (a load average of ${loadAtStart.toFixed(1)} in the minute before it began)`
+			: '';
+	return `with the node of commit ${commit}${changes}, ${date}, ${cpus().length} cores (${cpus()[0]?.model}), ${memoryGib} GiB${beside}`;
 }
 
 function git(...args: string[]): string {

@@ -28,6 +28,9 @@ export class FailureError extends Error {
 	}
 }
 
+/** A failure that says nothing about what was asked of the service, since it did not tell. */
+export class UnansweredError extends FailureError {}
+
 /**
  * Ends the work on an item.
  *

@@ -104,6 +104,13 @@ export class Editor {
 		await this.page.goto(`${this.n8n.url}${address}`);
 	}
 
+	/** Pastes a text into whatever has the focus. */
+	async paste(text: string): Promise<void> {
+		await this.page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
+		await this.page.evaluate(async (copied) => await navigator.clipboard.writeText(copied), text);
+		await this.page.keyboard.press('Control+v');
+	}
+
 	/** Opens a node of a workflow, as a double-click on it does. */
 	async openNode(workflowId: string, nodeId: string): Promise<void> {
 		await this.go(`/workflow/${workflowId}/${nodeId}`);

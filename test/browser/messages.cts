@@ -236,6 +236,30 @@ export const errors: Row[] = [
 		"Correct 'Poll Interval (Seconds)'.",
 	],
 	[
+		"'Check All Items First' gives a word",
+		{ parameters: wait({ checkFirst: '={{ "perhaps" }}' }) },
+		"'Check All Items First' must be true or false, not 'perhaps'",
+		"Correct 'Check All Items First'.",
+	],
+	[
+		"'Check All Items First' is on, and two of three items are wrong",
+		{
+			parameters: create('={{ $json.agent }}', {}, { options: { checkFirst: true } }),
+			rows: [{ agent: 1 }, { agent: 9_998 }, { agent: 9_999 }],
+		},
+		'Item 1 and 1 other did not pass the check: Agent 9998 was not found',
+		"These items did not pass either: 2. 'Check All Items First' is on, so this attempt started no run.",
+	],
+	[
+		"'Check All Items First' is on, and a check gets no answer of the service",
+		{
+			parameters: create(29, {}, { options: { checkFirst: true } }),
+			fault: of(29, { kind: 'html', status: 200 }),
+		},
+		'Item 0 could not be checked: The answer did not come from the agent invocation service',
+		"'Check All Items First' is on, so this attempt started no run.",
+	],
+	[
 		"'Max Concurrency' is too high",
 		{ parameters: wait({ maxConcurrency: '={{ 1001 }}' }) },
 		"'Max Concurrency' must be a whole number from 0 to 1000, not '1001'",

@@ -21,6 +21,9 @@ interface ToolCall {
 	arguments: object;
 }
 
+/** What a model goes by: the whole conversation, the newest message last. */
+type Decide = (messages: Message[]) => ToolCall | undefined;
+
 /** A language model of very few words, which speaks the chat completions protocol on loopback. */
 export interface ChatModel {
 	baseUrl: string;
@@ -31,8 +34,14 @@ export interface ChatModel {
 	close(): Promise<void>;
 }
 
-/** Starts a model that calls tools, one after the other, and answers with what the last one gave. */
-export async function startChatModel(calls: ToolCall[] = [{ arguments: {} }]): Promise<ChatModel> {
+/**
+ * Starts a model that answers with what the last tool gave.
+ *
+ * @param calls the tools that it calls first, one after the other; or which one it calls next, if any
+ */
+export async function startChatModel(
+	calls: ToolCall[] | Decide = [{ arguments: {} }],
+): Promise<ChatModel> {
 	const chatModel: ChatModel = {
 		baseUrl: '',
 		offered: [],
@@ -51,7 +60,7 @@ export async function startChatModel(calls: ToolCall[] = [{ arguments: {} }]): P
 		chatModel.results = messages
 			.filter(({ role }) => role === 'tool')
 			.map(({ content }) => String(content));
-		const call = calls[chatModel.results.length];
+		const call = typeof calls === 'function' ? calls(messages) : calls[chatModel.results.length];
 		const message = call
 			? { role: 'assistant', content: null, tool_calls: [toToolCall(call, chatModel)] }
 			: { role: 'assistant', content: `The tool says: ${chatModel.results.at(-1)}` };

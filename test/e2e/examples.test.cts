@@ -1,6 +1,9 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 
+import { parse } from 'flatted';
+import type { IRunExecutionData } from 'n8n-workflow';
+
 import type { StoredExecution, WorkflowFile } from '../../hosts/n8n.cts';
 import { projectRoot } from '../../hosts/pack.cts';
 import { startChatModel, type ChatModel } from './chatModel.cts';
@@ -16,11 +19,36 @@ const examples = new Map(
 	]),
 );
 
+/** The same tools, of which the first gives up sooner than the agent can be done. */
+function withImpatientTool(): WorkflowFile {
+	const id = 'impatientTool001';
+	const { nodes, ...rest } = structuredClone(examples.get('agent-as-ai-tool.json')!);
+	const { parameters } = nodes.find(({ name }) => name === 'Start a report')!;
+	Object.assign(parameters!.options!, { timeout: 1 });
+	return { ...rest, id, name: id, nodes };
+}
+
+/** Starts a report, unless the conversation has the ID of one: it then gets that one. */
+function startOrGet(messages: Array<{ role: string; content: unknown }>) {
+	if (messages.at(-1)?.role === 'tool') {
+		const newest = 'SELECT data FROM execution_data ORDER BY "executionId" DESC LIMIT 1';
+		storedMeanwhile = parse(String(host.sql(newest)[0]?.data)) as IRunExecutionData;
+		return undefined;
+	}
+	const [, runId] = /run_id\W+([\w-]{36})/.exec(JSON.stringify(messages)) ?? [];
+	return runId === undefined
+		? { tool: 'Start', arguments: { region: 'south' } }
+		: { tool: 'Get', arguments: { Run_ID: runId } };
+}
+
 let chatModel: ChatModel;
 let host: TestHost;
+/** What n8n has of an execution whose tool has ended, and whose model has not answered yet. */
+let storedMeanwhile: IRunExecutionData | undefined;
 
 beforeAll(async () => {
-	chatModel = await startChatModel([{ arguments: { region: 'south' } }]);
+	chatModel = await startChatModel(startOrGet);
+	examples.set('impatient', withImpatientTool());
 	host = await TestHost.start('n8n-2', [...examples.values()], {
 		publishes: false,
 		keys: ['agentInvocation1'],
@@ -84,18 +112,47 @@ test('failures to a second branch', async () => {
 	]);
 });
 
-test('an agent as the tool of an AI Agent', async () => {
-	const chat = { action: 'sendMessage', sessionId: '1', chatInput: 'How is the south doing?' };
-	const execution = await execute('agent-as-ai-tool.json', chat);
-	const [answer] = jsonOf(execution, 'AI Agent');
-	expect(answer?.output).toContain('Sales in the south grew in Q4.');
+/** What the AI Agent of an example answers in a chat. */
+async function chat(file: string, chatInput: string): Promise<unknown> {
+	const message = { action: 'sendMessage', sessionId: '1', chatInput };
+	const [answer] = jsonOf(await execute(file, message), 'AI Agent');
+	return answer?.output;
+}
+
+describe('an agent as the tool of an AI Agent', () => {
+	test('a report that is soon there is the answer, and what a model goes by is said', async () => {
+		const answer = await chat('agent-as-ai-tool.json', 'How is the south doing?');
+		expect(answer).toContain('Sales in the south grew in Q4.');
+		expect(answer).not.toContain('advice');
+		const asked = chatModel.offered.map(({ name, parameters }) => [name, parameters.required]);
+		expect(asked).toEqual([
+			['Get_a_report', ['Run_ID']],
+			['Start_a_report', ['region']],
+		]);
+	});
+
+	test('a report that takes longer is started once, and gotten in a later turn', async () => {
+		const before = host.sandbox.runs.all.length;
+		const atFirst = await chat('impatient', 'How is the south doing?');
+		expect(atFirst).toMatch(/"status":"(pending|running)"/);
+		expect(atFirst).toContain('"advice":"The run has not finished and goes on at the service.');
+		// With its progress saved, n8n keeps the run's ID even if it ends before the model answers.
+		const [call] = storedMeanwhile?.resultData.runData['Start a report'] ?? [];
+		expect(JSON.stringify(call?.data)).toContain('run_id');
+		expect(await chat('impatient', 'And now?')).toContain('Sales in the south grew in Q4.');
+		expect(host.sandbox.runs.all).toHaveLength(before + 1);
+	});
 });
 
-test('every example explains itself in a note, and is executed here', () => {
-	for (const { nodes } of examples.values()) {
-		expect(nodes.some(({ type }) => type === 'n8n-nodes-base.stickyNote')).toBe(true);
+test('every example explains itself in a note, keeps its progress, and is executed here', () => {
+	for (const { nodes, settings } of examples.values()) {
+		const note = nodes.find(({ type }) => type === 'n8n-nodes-base.stickyNote');
+		expect(note?.parameters?.content).toContain('**Regional report**');
+		expect(note?.parameters?.content).toContain('`region`');
+		expect(note?.parameters?.content).toContain('Save execution progress');
+		expect(settings).toMatchObject({ saveExecutionProgress: true });
 	}
-	expect([...examples.keys()].sort()).toEqual([
+	expect(readdirSync(folder).sort()).toEqual([
 		'agent-as-ai-tool.json',
 		'failures-to-a-second-branch.json',
 		'one-run-per-row.json',

@@ -165,6 +165,12 @@ describe('the output format', () => {
 		expect(jsonOf(output)).toMatchObject([{ output: { label: 'question', text: 'Why?' } }]);
 	});
 
+	test('JSON may stand in a Markdown code block, as language models write it', async () => {
+		const text = 'Here you are:\n```json\n{ "label": "question" }\n```\n';
+		const { output } = await run(sandbox.current, createRun(3, { seconds: 0.1, text }, json));
+		expect(jsonOf(output)).toMatchObject([{ output: { label: 'question' } }]);
+	});
+
 	test('text that is no JSON is an error that names the run and keeps the text', async () => {
 		const { output } = await run(
 			sandbox.current,

@@ -85,6 +85,12 @@ export const operationCases: OperationCase[] = [
 		run: executed(() => createRun(SCRIPTED, values, { waitForCompletion: false, options })),
 	},
 	{
+		name: 'Create a run, all items checked first: the check',
+		startsRun: true,
+		hit: CREATE,
+		run: executed(() => createRun(SCRIPTED, values, { options: { ...options, checkFirst: true } })),
+	},
+	{
 		name: 'Create a run and wait: its creation',
 		startsRun: true,
 		hit: CREATE,

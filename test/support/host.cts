@@ -5,7 +5,7 @@ import path from 'node:path';
 
 import type { IDataObject, INodeExecutionData } from 'n8n-workflow';
 
-import { installHost, type HostName } from '../../hosts/install.cts';
+import { HostUnavailable, installHost, type HostName } from '../../hosts/install.cts';
 import {
 	N8n,
 	type CredentialFile,
@@ -13,6 +13,7 @@ import {
 	type WorkflowFile,
 } from '../../hosts/n8n.cts';
 import { installNode, packNode } from '../../hosts/pack.cts';
+import { notOurs, RunningN8n } from '../../hosts/runningN8n.cts';
 import { startSandbox, type Sandbox } from '../../sandbox/server.cts';
 import type { Settings } from '../../sandbox/settings.cts';
 import { placesOf } from './keySearch.cts';
@@ -49,7 +50,10 @@ export class TestHost {
 		private readonly schema: string | undefined,
 	) {}
 
-	/** Starts n8n with the workflows active. The installation may take minutes. */
+	/**
+	 * Starts n8n with the workflows active. The installation may take minutes. With N8N_URL, n8n 2 is one that already
+	 * runs.
+	 */
 	static async start(
 		name: HostName,
 		workflows: WorkflowFile[],
@@ -63,14 +67,12 @@ export class TestHost {
 			environment,
 			publishes = true,
 		} = options;
-		const host = await installHost(name, (line) => process.stderr.write(`${line}\n`));
 		const folder = mkdtempSync(path.join(tmpdir(), `agent-invocation-${name}-`));
+		const n8n = await prepare(name, folder, environment);
 		const sandbox = await startSandbox(options.sandboxPort ?? 0, {
 			apiKeys: [apiKey, ...keys],
 			...settings,
 		});
-		installNode(packNode(folder).file, folder);
-		const n8n = await N8n.prepare(host, folder, 0, environment);
 		const { baseUrl } = sandbox;
 		const apiKeys = {
 			[CREDENTIAL_ID]: apiKey,
@@ -103,7 +105,7 @@ export class TestHost {
 	}
 
 	async stop(): Promise<void> {
-		await this.n8n.kill('SIGTERM');
+		await this.n8n.dispose();
 		await this.sandbox.close();
 		rmSync(this.folder, { recursive: true, force: true });
 	}
@@ -173,7 +175,7 @@ export class TestHost {
 			const database = new DatabaseSync(file);
 			database.exec('PRAGMA busy_timeout = 5000');
 			process.stdout.write(JSON.stringify(database.prepare(statement).all(...values)));`;
-		const file = path.join(this.folder, '.n8n', 'database.sqlite');
+		const file = path.join(this.userFolder, '.n8n', 'database.sqlite');
 		const printed = execFileSync(
 			host.node,
 			['-e', script, file, statement, ...values.map(String)],
@@ -184,13 +186,18 @@ export class TestHost {
 
 	/** All files in n8n's user folder, by their path in it: the database, its log, what n8n has printed. */
 	files(): Record<string, Buffer> {
-		const entries = readdirSync(this.folder, { withFileTypes: true, recursive: true });
+		const entries = readdirSync(this.userFolder, { withFileTypes: true, recursive: true });
 		const files = entries
 			.filter((entry) => entry.isFile())
 			.map((entry) => path.join(entry.parentPath, entry.name));
 		return Object.fromEntries(
-			files.map((file) => [path.relative(this.folder, file), readFileSync(file)]),
+			files.map((file) => [path.relative(this.userFolder, file), readFileSync(file)]),
 		);
+	}
+
+	private get userFolder(): string {
+		if (!(this.n8n instanceof RunningN8n)) return this.folder;
+		throw new HostUnavailable(notOurs("To read n8n's database and files"));
 	}
 
 	/** The files of n8n that hold the API key, and in which form. */
@@ -199,6 +206,18 @@ export class TestHost {
 		if (!files['.n8n/database.sqlite']) throw new Error('no database');
 		return placesOf(KEY, files);
 	}
+}
+
+async function prepare(
+	name: HostName,
+	folder: string,
+	environment?: NodeJS.ProcessEnv,
+): Promise<N8n> {
+	const running = name === 'n8n-2' ? await RunningN8n.find(folder, environment) : undefined;
+	if (running) return running;
+	const host = await installHost(name, (line) => process.stderr.write(`${line}\n`));
+	installNode(packNode(folder).file, folder);
+	return await N8n.prepare(host, folder, 0, environment);
 }
 
 /** The items that a node gave on an output, in one of its runs. */

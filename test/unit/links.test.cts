@@ -12,6 +12,7 @@ const PAGES = [
 	'README.md',
 	'CONTRIBUTING.md',
 	'CHANGELOG.md',
+	'SECURITY.md',
 	...readdirSync(path.join(projectRoot, 'docs')).map((file) => `docs/${file}`),
 	'test/faults/REPORT.md',
 	'test/faults/KILLS.md',
@@ -87,3 +88,13 @@ test.each([
 	expect(url).toBe(homepage + anchor);
 	expect(leadsSomewhere('README.md', anchor)).toBe(true);
 });
+
+test.each(['SECURITY.md', '.github/ISSUE_TEMPLATE/config.yml'])(
+	'%s names the repository as package.json does',
+	(file) => {
+		const text = readFileSync(path.join(projectRoot, file), 'utf8');
+		const links = text.match(/https:\/\/github\.com\/[\w/-]+/g) ?? [];
+		expect(links).not.toEqual([]);
+		expect(links.filter((link) => !`${link}/`.startsWith(`${homepage}/`))).toEqual([]);
+	},
+);

@@ -24,6 +24,7 @@ describe('the engine cannot be asked', () => {
 		['by a first node', { entry: { source: null } }, /no node comes before/],
 		['by a node with no source', { entry: { source: { main: [null] } } }, /no node comes before/],
 		['by one with another source', { entry: { source: { ai_tool: [] } } }, /no node comes before/],
+		['of a workflow in the engine v2', { settings: { engineType: 'v2' } }, /engine v2/],
 		['in what is not stored', { executionId: undefined }, /does not store/],
 	])('%s', async (_, told, why) => {
 		expect(await engineObstacle(contextOf(told), true)).toMatch(why);
@@ -31,6 +32,27 @@ describe('the engine cannot be asked', () => {
 
 	test('where the host passes no responses', async () => {
 		expect(await engineObstacle(contextOf({}), false)).toMatch(/too old/);
+	});
+
+	// The engine v2 passes none either, but it is not old. It tells no settings; its executions have UUIDs.
+	test.each<[string, Told]>([
+		['by its settings', { settings: { engineType: 'v2' } }],
+		["by its execution's ID", { executionId: '01936f2e-7c1a-7b3d-9a61-0123456789ab' }],
+	])('in the engine v2, which is known %s', async (_, told) => {
+		expect(await engineObstacle(contextOf(told), false)).toMatch(/engine v2/);
+	});
+
+	test.each(['1', '20241124', 'e1936f2e-7c1a-4b3d-9a61-0123456789ab'])(
+		'but it can in an execution with the ID %s',
+		async (executionId) => {
+			expect(await engineObstacle(contextOf({ executionId }), true)).toBeUndefined();
+		},
+	);
+
+	test('but it can in the engine v1', async () => {
+		expect(
+			await engineObstacle(contextOf({ settings: { engineType: 'v1' } }), true),
+		).toBeUndefined();
 	});
 
 	test.each([

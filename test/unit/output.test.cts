@@ -1,5 +1,6 @@
 import type { Item, WaitOptions } from '../../nodes/AgentInvocation/item.ts';
 import {
+	adviceOn,
 	resultOf as resultOfItem,
 	noAnswer,
 	timeIsUp,
@@ -187,5 +188,30 @@ describe('at the time limit', () => {
 			run: item.run,
 			outputs: [{ status: 'running', agent_id: 7, run_id: 'x', more: 1 }],
 		});
+	});
+});
+
+describe('a model is told what to do', () => {
+	const shown = (output: object) => adviceOn({ is: 'done', outputs: [{ ...output }] });
+	const ids = { agent_id: 7, run_id: 'x' };
+
+	test.each(['pending', 'running', 'odd'])('of a run that is %s', (status) => {
+		expect(shown({ ...ids, status, completed_at: null })).toMatch(
+			/goes on at the service\. Do not start another one.*agent_id and run_id/,
+		);
+	});
+
+	test.each<[string, object]>([
+		['a run that has succeeded', { ...ids, status: 'succeeded' }],
+		['one that has failed', { ...ids, status: 'failed' }],
+		['one that has ended in an unknown way', { ...ids, status: 'odd', completed_at: 'then' }],
+		['an agent', { id: 7, name: 'Reporter' }],
+		['a dry run', { status: 'compiled' }],
+	])('but not of %s', (_, output) => {
+		expect(shown(output)).toBeUndefined();
+	});
+
+	test('nor of an item without output', () => {
+		expect(adviceOn({ is: 'done', outputs: [] })).toBeUndefined();
 	});
 });

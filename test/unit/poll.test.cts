@@ -1,114 +1,118 @@
-import type { Answer } from '../../nodes/AgentInvocation/service/answer.ts';
-import { PassTime, clock } from '../../nodes/AgentInvocation/clock.ts';
-import type { Item, Wait } from '../../nodes/AgentInvocation/item.ts';
-import { pollRun } from '../../nodes/AgentInvocation/waiting/poll.ts';
 import { getRun } from '../../nodes/AgentInvocation/service/endpoints.ts';
-import { RateLimiter } from '../../nodes/AgentInvocation/service/rateLimiter.ts';
-import type { Service } from '../../nodes/AgentInvocation/service/service.ts';
-import {
-	RUN_ID,
-	simulateRun,
-	waitForRun,
-	type SimulatedRun,
-	type WaitChanges,
-} from '../support/simulation/simulatedRun.cts';
-import { settle } from '../support/virtualTime.cts';
-import { RUN, waitingItem } from './waitingItem.cts';
+import { execute, type Said } from '../support/simulation/ownWorld.cts';
+import { answerOf, json, type Answered } from '../support/simulation/world/answers.cts';
+import type { Hand } from '../support/simulation/world/hand.cts';
+import type { SeenRequest } from '../support/simulation/world/history.cts';
+import type { FaultKind } from '../support/simulation/world/world.cts';
 
+// When a run is polled, and what becomes of a poll that meets something else than the run's state.
 const SECOND = 1_000;
 const HOUR = 3_600 * SECOND;
 
-beforeEach(() => jest.useFakeTimers());
-afterEach(() => jest.useRealTimers());
+const inSeconds = (times: number[]) => times.map((ms) => Math.round(ms / SECOND));
+const gapsOf = (times: number[]) => times.map((at, index, all) => at - (all[index - 1] ?? 0));
 
-/** Waits on virtual time; gives what the last poll made of the item. */
-async function wait(
-	{ service }: SimulatedRun,
-	changes: WaitChanges = {},
-	signal?: AbortSignal,
-): Promise<{ end: Item | undefined; ms: number }> {
-	const startedAt = clock.now();
-	const end = await settle(waitForRun(service, changes, signal));
-	return { end, ms: clock.now() - startedAt };
+/** What a poll meets in place of the service's answer. */
+type Met = FaultKind | Partial<Answered> | undefined;
+
+function meeting(meets: (poll: number, seen: SeenRequest) => Met): Hand {
+	let polls = 0;
+	return {
+		respond(seen) {
+			if (seen.kind !== 'poll') return undefined;
+			const met = meets(polls++, seen);
+			return typeof met === 'string' ? answerOf(met, seen) : met;
+		},
+	};
 }
 
-const answer = (kind: Answer['kind'], more: Partial<Answer> = {}): Answer => ({ kind, ...more });
+/** Waits in memory for a run that takes so long. */
+async function wait(
+	durationMs: number,
+	meets: (poll: number, seen: SeenRequest) => Met = () => undefined,
+	{ options, ...said }: Said = {},
+) {
+	const seen = await execute({
+		runOf: () => ({ durationMs }),
+		onError: 'continueRegularOutput',
+		hand: meeting(meets),
+		options: { timeout: 0, whereToWait: 'memory', ...options },
+		...said,
+	});
+	const [output = {}] = seen.jsons;
+	const { polledAt } = seen.world;
+	return { ...seen, output, polledAt, isDone: output.status === 'succeeded' };
+}
+
+const refused = (retryAfter?: string): Partial<Answered> => ({
+	statusCode: 429,
+	headers: retryAfter === undefined ? {} : { 'retry-after': retryAfter },
+});
+const envelope = (statusCode: number, code: string) =>
+	json(statusCode, { error: { code, message: 'No.', request_id: 'r' } });
 
 test.each([0.2, 1, 2, 5, 10, 60, 600, 3_600, 24 * 3_600])(
 	'a run of %d s is seen at most 20 %% late, or 1 s where that is more',
 	async (seconds) => {
-		const run = simulateRun(seconds * SECOND);
-		const { end, ms } = await wait(run);
-		expect(end).toMatchObject({ is: 'done', outputs: [{ output: 'Done.' }] });
+		const { output, ms } = await wait(seconds * SECOND);
+		expect(output).toMatchObject({ status: 'succeeded', output: '0' });
 		const late = ms - seconds * SECOND;
 		expect(late).toBeGreaterThanOrEqual(0);
-		expect(late).toBeLessThanOrEqual(Math.max(SECOND, seconds * SECOND * 0.2));
+		expect(late).toBeLessThanOrEqual(Math.max(SECOND, seconds * SECOND * 0.2) + 1);
 	},
 );
 
 test('an hour takes some forty requests', async () => {
-	const run = simulateRun(HOUR);
-	await wait(run);
-	expect(run.askedAt.length).toBeGreaterThan(30);
-	expect(run.askedAt.length).toBeLessThan(50);
+	const { polledAt } = await wait(HOUR);
+	expect(polledAt.length).toBeGreaterThan(30);
+	expect(polledAt.length).toBeLessThan(50);
 });
 
 test('a poll interval of its own is kept to', async () => {
-	const run = simulateRun(60 * SECOND);
-	await wait(run, { pollIntervalMs: 7 * SECOND });
-	expect(run.askedAt.map((ms) => Math.round(ms))).toEqual(
-		[7, 14, 21, 28, 35, 42, 49, 56, 63].map((s) => s * SECOND),
-	);
+	const options = { pollInterval: 7 };
+	const { polledAt } = await wait(60 * SECOND, undefined, { options });
+	expect(inSeconds(polledAt)).toEqual([7, 14, 21, 28, 35, 42, 49, 56, 63]);
 });
 
 test('a run that was not created here is polled once before any waiting', async () => {
-	const run = simulateRun(0);
-	const { end, ms } = await wait(run, { isOwn: false });
-	expect(end?.is).toBe('done');
-	expect(ms).toBe(0);
+	const { isDone, ms } = await wait(0, undefined, { operation: 'get' });
+	expect(isDone).toBe(true);
+	expect(ms).toBeLessThan(10);
 });
 
 test('the last poll is at the time limit, and none comes after it', async () => {
-	const run = simulateRun(HOUR);
-	const { end, ms } = await wait(run, { timeoutMs: 10 * SECOND });
-	expect(end).toMatchObject({ failure: { details: { status: 'running' } } });
-	expect(ms).toBeCloseTo(10 * SECOND, 0);
-	expect(run.askedAt.at(-1)).toBeCloseTo(10 * SECOND, 0);
+	const { output, polledAt, ms } = await wait(HOUR, undefined, { options: { timeout: 10 } });
+	expect(output).toMatchObject({ details: { status: 'running' } });
+	expect(inSeconds([ms, polledAt.at(-1)!])).toEqual([10, 10]);
 });
 
 test('a run that finishes just before the time limit is still seen', async () => {
-	const run = simulateRun(9_990);
-	const { end } = await wait(run, { timeoutMs: 10 * SECOND });
-	expect(end?.is).toBe('done');
+	expect((await wait(9_990, undefined, { options: { timeout: 10 } })).isDone).toBe(true);
 });
 
-describe('transient trouble does not end the wait for a healthy run', () => {
-	test.each([
-		answer('rateLimited', { status: 429 }),
-		answer('rateLimited', { status: 429, retryAfter: '3' }),
-		answer('serverError', { status: 502 }),
-		answer('foreign', { status: 200 }),
-		answer('foreign', { status: 404 }),
-		answer('connectionLost'),
-		answer('timedOut'),
-		answer('notConnected'),
-		answer('redirect', { status: 302 }),
-		answer('notTrusted'),
-	])('%j', async (trouble) => {
-		const run = simulateRun(30 * SECOND, (request) => (request < 8 ? trouble : undefined));
-		const { end } = await wait(run);
-		expect(end?.is).toBe('done');
+describe('temporary failures do not end the wait for a healthy run', () => {
+	test.each<[string, Met]>([
+		['429', refused()],
+		['429 with Retry-After', refused('3')],
+		['502', { statusCode: 502 }],
+		["a proxy's page", 'html200'],
+		['a bare 404', { statusCode: 404 }],
+		['a lost connection', 'reset'],
+		['no answer in time', 'timeout'],
+		['no connection', 'refused'],
+		['a redirect', { statusCode: 302 }],
+		['a certificate that is not trusted', 'certificate'],
+	])('%s', async (_, met) => {
+		const { isDone, polledAt } = await wait(30 * SECOND, (poll) => (poll < 8 ? met : undefined));
+		expect(isDone).toBe(true);
+		expect(polledAt.length).toBeGreaterThan(8);
 	});
 
-	test('but it does not last for ever, and the wait says what was in the way', async () => {
-		const run = simulateRun(SECOND, () => answer('serverError', { status: 503 }));
-		const { end, ms } = await wait(run, { timeoutMs: 20 * SECOND });
-		expect(end).toMatchObject({
-			failure: {
-				message: expect.stringContaining('did not tell') as string,
-				details: { http_status: 503 },
-			},
-		});
+	test('but they do not last for ever, and the wait says what was in the way', async () => {
+		const away = () => ({ statusCode: 503 });
+		const { output, ms } = await wait(SECOND, away, { options: { timeout: 20 } });
+		expect(output.error).toContain('did not tell');
+		expect(output).toMatchObject({ details: { http_status: 503 } });
 		// A minute of grace, and the longest pause between two attempts.
 		expect(ms).toBeGreaterThan(80 * SECOND);
 		expect(ms).toBeLessThan(160 * SECOND);
@@ -120,8 +124,9 @@ describe('an answer', () => {
 	const isAnswer = (body: object) =>
 		getRun(1, ASKED).hasShape({ status: 'succeeded', output: 'Done.', ...body });
 
-	test.each([{ run_id: RUN_ID }, { run_id: 7 }])('with %j is about another run', (body) =>
-		expect(isAnswer(body)).toBe(false),
+	test.each([{ run_id: '11111111-2222-4333-8444-555555555555' }, { run_id: 7 }])(
+		'with %j is about another run',
+		(body) => expect(isAnswer(body)).toBe(false),
 	);
 
 	test.each([{}, { run_id: null }, { run_id: ASKED }, { run_id: ASKED.toUpperCase() }])(
@@ -133,276 +138,209 @@ describe('an answer', () => {
 test.each([
 	['as many seconds as asked', () => '40'],
 	['until the date asked for', () => new Date(Date.now() + 40 * SECOND).toUTCString()],
-])('a rate limit pauses the wait for %s', async (_name, retryAfter) => {
-	const asked = retryAfter();
-	const run = simulateRun(SECOND, (request) =>
-		request === 0 ? answer('rateLimited', { status: 429, retryAfter: asked }) : undefined,
+])('a rate limit pauses the wait for %s', async (_name, asked) => {
+	const { isDone, polledAt } = await wait(SECOND, (poll) =>
+		poll === 0 ? refused(asked()) : undefined,
 	);
-	const { end } = await wait(run);
-	expect(end?.is).toBe('done');
-	const pause = run.askedAt[1]! - run.askedAt[0]!;
+	expect(isDone).toBe(true);
+	const pause = polledAt[1]! - polledAt[0]!;
 	expect(pause).toBeGreaterThan(38 * SECOND);
 	expect(pause).toBeLessThanOrEqual(40 * SECOND);
 });
 
 test.each([
-	['300', 'done', 300.3],
-	['99999', 'failed', 30],
+	['300', true, 300, 2],
+	['99999', false, 30, 1],
 ])(
 	'a rate limit of %s s is waited out for five minutes beyond the time limit: %s',
-	async (retryAfter, is, seconds) => {
-		const run = simulateRun(5 * SECOND, (request) =>
-			request === 0 ? answer('rateLimited', { status: 429, retryAfter }) : undefined,
-		);
-		const { end, ms } = await wait(run, { timeoutMs: 30 * SECOND });
-		expect(end?.is).toBe(is);
-		expect(ms).toBeCloseTo(seconds * SECOND, 0);
-		expect(run.askedAt).toHaveLength(is === 'done' ? 2 : 1);
+	async (asked, isWaitedOut, seconds, polls) => {
+		const meets = (poll: number) => (poll === 0 ? refused(asked) : undefined);
+		const options = { timeout: 30 };
+		const { isDone, ms, polledAt } = await wait(5 * SECOND, meets, { options });
+		expect(isDone).toBe(isWaitedOut);
+		expect(inSeconds([ms])).toEqual([seconds]);
+		expect(polledAt).toHaveLength(polls);
 	},
 );
 
 describe('at the time limit', () => {
-	const minute = 60 * SECOND;
-	const troubles: Array<[string, Answer]> = [
-		['a 503', answer('serverError', { status: 503 })],
-		['a refusal', answer('rateLimited', { status: 429 })],
-		['a name that is not found', answer('notConnected')],
-		['a gateway', answer('foreign', { status: 404 })],
-		['a credential that cannot be read', answer('notSent')],
-	];
-
-	test.each(troubles)('a last poll that meets %s is repeated', async (_, trouble) => {
+	test.each<[string, Met]>([
+		['a 503', { statusCode: 503 }],
+		['a refusal', refused()],
+		['a name that is not found', 'dns'],
+		['a gateway', { statusCode: 404 }],
+		["n8n's own refusal to send it", 'blocked'],
+	])('a last poll that meets %s is repeated', async (_, met) => {
 		// Fixed, so that the poll before the last one is answered.
-		const times = { timeoutMs: 2 * minute, pollIntervalMs: 90 * SECOND };
-		const run = simulateRun(100 * SECOND, (request) => (request === 1 ? trouble : undefined));
-		const { end, ms } = await wait(run, times);
-		expect(end?.is).toBe('done');
-		expect(ms).toBeLessThan(times.timeoutMs + 5 * SECOND);
-	});
-
-	test('a poll that alone is refused, again and again, is given up while others are carried', async () => {
-		const run = simulateRun(SECOND, () => answer('rateLimited', { status: 429 }));
-		const others = setInterval(
-			() => run.service.limiter.learn({ kind: 'ok', status: 200 }, clock.now()),
-			SECOND,
-		);
-		const { end, ms } = await wait(run, { timeoutMs: minute });
-		clearInterval(others);
-		expect(end).toMatchObject({ failure: { details: { http_status: 429 } } });
-		expect(ms).toBeLessThan(10 * minute);
+		const options = { timeout: 120, pollInterval: 90 };
+		const meets = (poll: number) => (poll === 1 ? met : undefined);
+		const { isDone, ms } = await wait(100 * SECOND, meets, { options });
+		expect(isDone).toBe(true);
+		expect(ms).toBeLessThan(125 * SECOND);
 	});
 
 	test('nothing is polled at the very moment when n8n ends the execution', async () => {
-		const run = simulateRun(minute, () => answer('serverError', { status: 503 }));
-		const latestEndOn = Date.now() + 30 * SECOND;
-		// A refusal that ends at that moment.
-		run.service.limiter.learn({ kind: 'rateLimited', status: 429, retryAfter: '50' }, clock.now());
-		const { end, ms } = await wait(run, { timeoutMs: 30 * SECOND, latestEndOn });
-		expect(end?.is).toBe('failed');
-		expect(ms).toBeLessThanOrEqual(50 * SECOND);
+		// The wait ends 30 s before n8n does; a refusal of that time ends with it.
+		const meets = (_: number, { sentAt }: SeenRequest) =>
+			sentAt > 60 * SECOND ? refused('25') : undefined;
+		const said: Said = { workflowTimeoutS: 100, options: { timeout: 0, pollInterval: 10 } };
+		const { attempt, polledAt, output } = await wait(90 * SECOND, meets, said);
+		expect(attempt.status).toBe('success');
+		expect(output.error).toContain('did not tell');
+		expect(polledAt.at(-1)).toBeLessThan(90 * SECOND);
+	});
+
+	test('a poll takes no longer than n8n leaves to the execution', async () => {
+		const said: Said = { workflowTimeoutS: 100 };
+		const meets = (_: number, { sentAt }: SeenRequest) =>
+			sentAt >= 70 * SECOND ? ('timeout' as const) : undefined;
+		const { world, attempt } = await wait(HOUR, meets, said);
+		const { sentAt, timeoutMs } = world.requests.at(-1)!;
+		expect(sentAt + timeoutMs).toBeLessThanOrEqual(90 * SECOND + 1);
+		expect(attempt.status).toBe('success');
 	});
 
 	test('an answer to what was sent before is none', async () => {
-		const run = simulateRun(119_999);
-		const { service } = run;
-		const send = service.send.bind(service);
-		// The service looks at once, and takes a second to say it.
-		service.send = async (request) => {
-			const seen = await send(request);
-			await new Promise((resolve) => setTimeout(resolve, SECOND));
-			return seen;
-		};
-		const times = { timeoutMs: 2 * minute, pollIntervalMs: 119_500 };
-		const { end } = await wait(run, times);
-		expect(end?.is).toBe('done');
+		const { isDone } = await wait(119_999, undefined, {
+			options: { timeout: 120, pollInterval: 119.5 },
+			service: { tripMs: [SECOND, SECOND] },
+		});
+		expect(isDone).toBe(true);
 	});
 });
 
 test('a Retry-After of 0 is no invitation to hammer the service', async () => {
-	const run = simulateRun(HOUR, () => answer('rateLimited', { status: 429, retryAfter: '0' }));
-	await wait(run, { timeoutMs: 60 * SECOND });
-	expect(run.askedAt.length).toBeLessThan(15);
+	const { polledAt } = await wait(HOUR, () => refused('0'), { options: { timeout: 60 } });
+	expect(polledAt.length).toBeLessThan(15);
 });
 
 test.each([
-	answer('rejected', { status: 401, serviceError: { code: 'invalid_api_key', message: '' } }),
-	answer('rejected', { status: 404, serviceError: { code: 'agent_not_found', message: '' } }),
-	answer('rejected', { status: 400 }),
-])('what looking again cannot mend ends the wait at once: %j', async (final) => {
-	const run = simulateRun(HOUR, () => final);
-	const { end } = await wait(run);
-	expect(end).toMatchObject({ is: 'failed', failure: { details: { http_status: final.status } } });
-	expect(run.askedAt).toHaveLength(1);
+	[401, 'invalid_api_key'],
+	[404, 'agent_not_found'],
+	[400, 'odd'],
+])('what polling again cannot mend ends the wait at once: %d, %s', async (status, code) => {
+	const { output, polledAt } = await wait(HOUR, () => envelope(status, code));
+	expect(output).toMatchObject({ details: { http_status: status } });
+	expect(polledAt).toHaveLength(1);
 });
 
 describe('run_not_found', () => {
-	const notFound = answer('rejected', {
-		status: 404,
-		serviceError: { code: 'run_not_found', message: '' },
-	});
+	const unknownFor = (ms: number) => (_: number, seen: SeenRequest) =>
+		seen.sentAt < ms ? envelope(404, 'run_not_found') : undefined;
 
 	test('is not believed in the first seconds after the own create', async () => {
-		// The clock has gone before.
-		jest.advanceTimersByTime(HOUR);
-		const run = simulateRun(2 * SECOND, (request) => (request < 3 ? notFound : undefined));
-		expect((await wait(run)).end?.is).toBe('done');
+		expect((await wait(2 * SECOND, unknownFor(5 * SECOND))).isDone).toBe(true);
 	});
 
 	test('nor at a time limit that comes in these seconds', async () => {
-		const run = simulateRun(1.5 * SECOND, (request) => (request < 5 ? notFound : undefined));
-		const { end, ms } = await wait(run, { timeoutMs: 2 * SECOND });
+		const options = { timeout: 2 };
+		const { isDone, ms } = await wait(1.5 * SECOND, unknownFor(4 * SECOND), { options });
 		expect(ms).toBeGreaterThan(2 * SECOND);
-		expect(end?.is).toBe('done');
+		expect(isDone).toBe(true);
 	});
 
 	test('is believed after that', async () => {
-		const run = simulateRun(HOUR, () => notFound);
-		const { end, ms } = await wait(run);
-		expect(end?.is).toBe('failed');
+		const { isDone, ms } = await wait(HOUR, unknownFor(Infinity));
+		expect(isDone).toBe(false);
 		expect(ms).toBeGreaterThanOrEqual(10 * SECOND);
 		expect(ms).toBeLessThan(15 * SECOND);
 	});
 
 	test('is believed at once of a run that was not created here', async () => {
-		const run = simulateRun(HOUR, () => notFound);
-		expect((await wait(run, { isOwn: false })).end?.is).toBe('failed');
-		expect(run.askedAt).toHaveLength(1);
+		const said: Said = { operation: 'get' };
+		const { isDone, world } = await wait(HOUR, unknownFor(Infinity), said);
+		expect(isDone).toBe(false);
+		expect(world.requests).toHaveLength(1);
 	});
 });
 
-test.each([
-	answer('notConnected'),
-	answer('foreign', { status: 200 }),
-	answer('redirect', { status: 302 }),
-	answer('notTrusted'),
-])('an address that never led to the service is given up soon: %j', async (trouble) => {
-	const run = simulateRun(HOUR, () => trouble);
-	const { end, ms } = await wait(run, { isOwn: false, timeoutMs: HOUR });
-	expect(end?.is).toBe('failed');
-	expect(ms).toBeLessThan(15 * SECOND);
-});
+describe('the address of a run that was not created here', () => {
+	const get: Said = { operation: 'get' };
 
-test('trouble that says nothing about the address takes nothing of the patience with it', async () => {
-	const troubles = ['rateLimited', 'serverError', 'timedOut', 'connectionLost'] as const;
-	const run = simulateRun(0, (request) =>
-		request < 8 ? answer(troubles[request % 4]!) : request < 12 ? answer('foreign') : undefined,
-	);
-	expect((await wait(run, { isOwn: false })).end?.is).toBe('done');
-});
-
-test('the signal ends the wait while it sleeps, and nothing more is sent', async () => {
-	const cancelling = new AbortController();
-	const run = simulateRun(HOUR);
-	setTimeout(() => cancelling.abort(), 90 * SECOND);
-	const { end, ms } = await wait(run, {}, cancelling.signal);
-	expect(end).toBeUndefined();
-	expect(ms).toBe(90 * SECOND);
-	expect(run.askedAt.every((askedAt) => askedAt < 90 * SECOND)).toBe(true);
-});
-
-describe('a poll', () => {
-	const SHORTEST_STORED = 65 * SECOND;
-
-	/** Polls a run once that was started so long ago, with this answer; gives what became of it, and when. */
-	async function poll(
-		changes: Partial<Wait>,
-		given: Answer,
-		{ startedAgoMs = 0, cancelAfterMs = Infinity, pausedMs = 0, latestEndOn = Infinity } = {},
-	) {
-		const cancelling = new AbortController();
-		if (cancelAfterMs < Infinity) setTimeout(() => cancelling.abort(), cancelAfterMs);
-		const timeouts: Array<number | undefined> = [];
-		const service = {
-			baseUrl: RUN.baseUrl,
-			limiter: new RateLimiter(),
-			async send({ timeoutMs }: { timeoutMs?: number }) {
-				timeouts.push(timeoutMs);
-				await clock.sleep(SECOND);
-				return given;
-			},
-		} as unknown as Service;
-		if (pausedMs > 0) {
-			const retryAfter = String(pausedMs / SECOND);
-			service.limiter.learn(answer('rateLimited', { retryAfter }), clock.now());
-		}
-		const beganOn = Date.now() - startedAgoMs;
-		const item = waitingItem({ status: 'running', beganOn, ...changes });
-		item.wait.options = { ...item.wait.options, timeoutMs: 0 };
-		const { signal } = cancelling;
-		const from = clock.now();
-		const time = new PassTime();
-		const next = await settle(pollRun(item, { service, time, latestEndOn, signal }));
-		const delay = next.is === 'waiting' ? Math.round(next.wait.dueOn - time.date()) : undefined;
-		return { item, next, ms: clock.now() - from, delay, timeouts };
-	}
-
-	const running = answer('ok', { status: 200, body: { run_id: RUN.runId, status: 'running' } });
-
-	test.each([
-		['after a suspension may take ten seconds', { isLong: true }, 10 * SECOND],
-		[
-			'after a suspension that followed a temporary failure may take longer',
-			{ isLong: true, failuresInARow: 1 },
-			30 * SECOND,
-		],
-		['in memory may take longer', { isLong: false }, 30 * SECOND],
-		['of a wait that has just begun may take longer', {}, 30 * SECOND],
-	])('%s', async (_, changes, timeout) => {
-		expect((await poll(changes, running)).timeouts).toEqual([timeout]);
-	});
-
-	test('takes no longer than n8n leaves to the execution', async () => {
-		const latestEndOn = Date.now() - 13 * SECOND;
-		const { timeouts } = await poll({}, running, { latestEndOn });
-		expect(timeouts).toEqual([7 * SECOND]);
-	});
-
-	test('that is cancelled, or given up, leaves the item as it is', async () => {
-		const cancelled = await poll({}, answer('cancelled'));
-		expect(cancelled.next).toBe(cancelled.item);
-		const given = await poll({}, running, { cancelAfterMs: 10 });
-		expect(given.next).toBe(given.item);
-		expect(given.ms).toBe(10);
-		const late = await poll({}, running, { cancelAfterMs: SECOND });
-		expect(late.next).toBe(late.item);
-	});
-
-	// The usual delay after an hour is ten minutes.
-	test.each([
-		[0, 65],
-		[1, 130],
-		[2, 260],
-		[3, 520],
-		[4, 600],
-	])(
-		'that meets a temporary failure where delays are long is put off, after %d such by %d s',
-		async (failuresInARow, s) => {
-			const { delay } = await poll({ failuresInARow }, answer('timedOut'), { startedAgoMs: HOUR });
-			expect(delay).toBe(s * SECOND);
+	test.each<Met & string>(['refused', 'html200', 'redirect', 'certificate'])(
+		'is given up soon where it never led to the service: %s',
+		async (fault) => {
+			const met = fault === 'redirect' ? { statusCode: 302 } : fault;
+			const { isDone, ms } = await wait(HOUR, () => met, get);
+			expect(isDone).toBe(false);
+			expect(ms).toBeLessThan(15 * SECOND);
 		},
 	);
 
-	test('that meets a temporary failure where delays are short is sent again soon', async () => {
-		jest.spyOn(Math, 'random').mockReturnValue(0.5);
-		const { delay } = await poll({}, answer('timedOut'), { startedAgoMs: 60 * SECOND });
-		jest.restoreAllMocks();
-		expect(delay).toBe(500);
+	test('loses no patience by what says nothing about it', async () => {
+		const met: Met[] = [refused(), { statusCode: 503 }, 'timeout', 'reset'];
+		const { isDone, polledAt } = await wait(
+			0,
+			(poll) => (poll < 8 ? met[poll % 4] : poll < 12 ? 'html200' : undefined),
+			get,
+		);
+		expect(isDone).toBe(true);
+		expect(polledAt).toHaveLength(13);
 	});
+});
 
-	test('that is refused comes after the pause, and where the wait is stored after 65 s at the earliest', async () => {
-		const refused = answer('rateLimited', { status: 429, retryAfter: '20' });
-		for (const startedAgoMs of [0, HOUR]) {
-			expect((await poll({}, refused, { startedAgoMs })).delay).toBe(20 * SECOND);
-		}
-		expect((await poll({ where: 'stored' }, refused)).delay).toBe(SHORTEST_STORED);
-	});
+test('an execution that is cancelled while it sleeps ends at once, and nothing more is sent', async () => {
+	const { attempt, ms, polledAt } = await wait(HOUR, undefined, { cancelAtMs: 90 * SECOND });
+	expect(attempt.status).toBe('canceled');
+	expect(ms).toBe(90 * SECOND);
+	expect(polledAt.filter((at) => at >= 90 * SECOND)).toEqual([]);
+});
 
-	test('that would have to wait for a long pause is put off until its end', async () => {
-		const { delay, timeouts } = await poll({}, running, {
-			startedAgoMs: HOUR,
-			pausedMs: 20 * SECOND,
+describe('a poll that meets a temporary failure', () => {
+	const after = (ms: number, met: Met) => (_: number, seen: SeenRequest) =>
+		seen.sentAt > ms ? met : undefined;
+	const stored: Said = { options: { whereToWait: 'auto' } };
+
+	test('is put off where delays are long: ever longer, and never beyond the usual delay', async () => {
+		const { world } = await wait(3 * HOUR, after(2 * HOUR, { statusCode: 503 }), {
+			...stored,
+			cancelAtMs: 2.7 * HOUR,
 		});
-		expect(delay).toBe(20 * SECOND);
-		expect(timeouts).toEqual([]);
+		const at = world.polledAt.filter((ms) => ms > 2 * HOUR);
+		const gaps = inSeconds(gapsOf(at)).slice(1, 6);
+		expect(gaps).toEqual([65, 130, 260, 520, 600]);
 	});
+
+	test('may take longer than one between long delays', async () => {
+		const { world } = await wait(
+			2 * HOUR,
+			(_, { number }) => (number === 30 ? { statusCode: 503 } : undefined),
+			stored,
+		);
+		const timeouts = world.requests.map(({ timeoutMs }) => timeoutMs).slice(30, 33);
+		expect(timeouts).toEqual([10_000, 30_000, 10_000]);
+	});
+
+	test('is sent again soon where delays are short', async () => {
+		const { polledAt } = await wait(60 * SECOND, (poll) =>
+			poll === 10 ? { statusCode: 503 } : undefined,
+		);
+		expect(polledAt[11]! - polledAt[10]!).toBeLessThan(SECOND);
+	});
+
+	test.each([
+		['memory', 20],
+		['stored', 65],
+	] as const)(
+		'of 20 s of 429 comes after the pause, and where it is stored after 65 s at the earliest (%s)',
+		async (whereToWait, seconds) => {
+			const meets = (poll: number) => (poll === 0 ? refused('20') : undefined);
+			const { polledAt } = await wait(HOUR, meets, { options: { whereToWait } });
+			expect(inSeconds([polledAt[1]! - polledAt[0]!])).toEqual([seconds]);
+		},
+	);
+});
+
+test('a poll that would have to wait for a long pause of others is put off, and the execution stored meanwhile', async () => {
+	const { parks } = await execute({
+		runOf: () => ({ durationMs: HOUR }),
+		options: { pollInterval: 70, timeout: 300, onTimeout: 'output' },
+		hand: {
+			respond: ({ execution, sentAt }) =>
+				execution.index === 1 && sentAt < 65 * SECOND ? refused('100') : undefined,
+		},
+		beside: [{ startsAtMs: 60 * SECOND }],
+	});
+	expect(inSeconds(parks.slice(0, 2).map(({ at }) => at))).toEqual([0, 70]);
+	expect(inSeconds(parks.slice(0, 2).map(({ until }) => until))).toEqual([70, 160]);
 });

@@ -91,7 +91,7 @@ describe('of an execution that failed', () => {
 		expect((await world.retry({ ...CHANGED })).attempt.status).toBe('canceled');
 		changeValues(world);
 		await world.retry();
-		expect(world.started).toHaveLength(6);
+		expect(world.started.slice(-3).sort()).toEqual([0, 1, 2]);
 	});
 
 	test('a credential with another address starts them anew there', async () => {
@@ -120,7 +120,7 @@ describe('of an execution that was ended', () => {
 		const world = worldOf(20, { savesProgress: true, kills: [{ atMs: 2_000, awayMs: 1_000 }] });
 		const { attempt } = await world.execute();
 		expect(attempt.status).toBe('crashed');
-		expect(world.started).toEqual(all(10));
+		expect(world.started.sort()).toEqual(all(10));
 		return world;
 	}
 
@@ -141,13 +141,13 @@ describe('of an execution that was ended', () => {
 		expect(error?.message).toBe(MESSAGE);
 		expect(error?.description).toContain("'Retry with currently saved workflow'");
 		expect(error?.context?.runs).toHaveLength(10);
-		expect(world.started).toEqual(all(10));
+		expect(world.started.sort()).toEqual(all(10));
 		// That is what n8n's Retry then gives.
 		world.world.executions[0]!.onError = 'continueRegularOutput';
 		const { jsons } = await world.retry({ workflow: 'saved' });
 		expect(jsons.filter(({ status }) => status === 'succeeded')).toHaveLength(10);
 		expect(jsons.filter((one) => 'error' in one)).toHaveLength(10);
-		expect(world.started).toEqual(all(10));
+		expect(world.started.sort()).toEqual(all(10));
 	});
 
 	test('nothing can have begun while it was stored: before its date, whatever n8n tells', async () => {
@@ -191,7 +191,7 @@ describe('of an execution that was ended', () => {
 		changeValues(world);
 		const { jsons } = await world.retry(CHANGED);
 		expect(jsons.filter(({ status }) => status === 'succeeded')).toHaveLength(10);
-		expect(world.started).toEqual([...all(10), ...all(10)]);
+		expect(world.started.sort((a, b) => a - b)).toEqual(all(10).flatMap((item) => [item, item]));
 	});
 });
 

@@ -110,7 +110,7 @@ describe('what time and signals decide', () => {
 		const answer = await settle(sendWithRetry(service, createRun(1, []), 'create', within(9_999)));
 		expect(answer).toMatchObject(refusal);
 		expect(sentAt).toHaveLength(1);
-		expect(ms()).toBe(1_000);
+		expect(ms()).toBeLessThan(2_000);
 	});
 
 	test('one of a day is waited for for an hour', async () => {

@@ -1,9 +1,8 @@
-import { slidingWindow } from '../support/simulation/world/limiters.cts';
-import { isWithinTarget, simulateCell, type Cell } from '../../bench/simulation.cts';
-import { onVirtualTime } from '../../bench/virtualTime.cts';
 import { RateLimiter } from '../../nodes/AgentInvocation/service/rateLimiter.ts';
-import { SimulatedHost } from '../support/simulation/simulatedHost.cts';
-import { json, SimulatedService, type Behaviour } from '../support/simulation/simulatedService.cts';
+import { isWithinTarget, simulateCell, type Cell } from '../support/simulation/cells.cts';
+import { execute, OwnWorld, type Said } from '../support/simulation/ownWorld.cts';
+import { json } from '../support/simulation/world/answers.cts';
+import type { ServiceSpec } from '../support/simulation/world/world.cts';
 
 // Several executions of the node as it ships, with one key, on virtual time.
 
@@ -16,21 +15,18 @@ const cell: Cell = {
 	executions: 1,
 };
 
-/** A service with runs of 2 s, and executions that use one key of it. */
-function executions(counts: number[], behaviour: Partial<Behaviour>) {
-	const service = new SimulatedService({
-		runOf: () => ({ durationMs: 2_000 }),
-		latencyMs: 50,
-		saysRetryAfter: true,
-		...behaviour,
-	});
-	const options = { timeout: 0, maxConcurrency: 1_000 };
-	const hosts = counts.map((count) => new SimulatedHost({ service, count, options }));
-	for (const host of hosts) host.apiKey = hosts[0]!.apiKey;
-	return { service, hosts };
-}
+/** A service that carries so many requests in any second. */
+const carrying = (limit: number): Partial<ServiceSpec> => ({
+	tripMs: [50, 50],
+	limiter: { kind: 'sliding', limit, windowMs: 1_000, retryAfter: 'seconds' },
+});
 
-const sleep = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
+/** An execution of so many items, which waits for all of them at a time. */
+const of = (count: number, said: Said = {}): Said => ({
+	count,
+	options: { timeout: 0, maxConcurrency: 1_000 },
+	...said,
+});
 
 test.each<Partial<Cell>>([
 	{ rate: 5 },
@@ -54,111 +50,80 @@ describe('where the service has no limit', () => {
 		[300, 1_000, 5_000],
 		[1_000, 2_000, 12_000],
 	])('%d items of %d ms end within %d ms', async (count, durationMs, mostMs) => {
-		const { hosts } = executions([count], { runOf: () => ({ durationMs }), latencyMs: 20 });
-		const { ms } = await onVirtualTime(() => hosts[0]!.run());
+		const service = { tripMs: [20, 20] as [number, number] };
+		const { ms } = await execute(of(count, { runOf: () => ({ durationMs }), service }));
 		expect(ms).toBeLessThan(mostMs);
 	});
 
 	test('100 items take at most 1.5 times as long as one', async () => {
-		const one = await onVirtualTime(() => executions([1], {}).hosts[0]!.run());
-		const many = await onVirtualTime(() => executions([100], {}).hosts[0]!.run());
+		const service = { tripMs: [50, 50] as [number, number] };
+		const one = await execute(of(1, { service }));
+		const many = await execute(of(100, { service }));
 		expect(many.ms).toBeLessThan(1.5 * one.ms);
 	});
 });
 
 test('a request takes its place in the queue once, however long the queue', async () => {
 	const admit = jest.spyOn(RateLimiter.prototype, 'admit');
-	const { service, hosts } = executions([300], { limiter: slidingWindow(5) });
-	await onVirtualTime(() => hosts[0]!.run());
-	expect(admit).toHaveBeenCalledTimes(service.requests.length);
+	const { world } = await execute(of(300, { service: carrying(5) }));
+	expect(admit).toHaveBeenCalledTimes(world.requests.length);
 	admit.mockRestore();
 });
 
 test('one item beside an execution of 500 has its run within a second', async () => {
-	const { service, hosts } = executions([500, 1], { limiter: slidingWindow(20) });
-	const [many, one] = [hosts[0]!, hosts[1]!];
-	one.parametersOf = () => ({ item: 9_999 });
-	await onVirtualTime(async () => {
-		const working = many.run();
-		await sleep(10_000);
-		await one.run();
-		await working;
-	});
-	const created = service.created.find(({ item }) => item === 9_999)!;
-	expect(created.at - 10_000).toBeLessThan(1_000);
-	expect(service.created).toHaveLength(501);
+	const beside = [of(1, { startsAtMs: 10_000 })];
+	const { world } = await execute(of(500, { service: carrying(20), beside }));
+	expect(world.runsOf(1)[0]!.createdAt - 10_000).toBeLessThan(1_000);
+	expect(world.runs).toHaveLength(501);
 });
 
 test('a service that carries ten runs at a time gets all of a hundred, one after the other', async () => {
-	const { service, hosts } = executions([100], {
-		trouble({ isCreate, at }) {
-			const underWay = service.created.filter((run) => at - run.at < 2_000).length;
-			if (isCreate && underWay >= 10) return { statusCode: 429, headers: { 'retry-after': '1' } };
-			return undefined;
-		},
-	});
-	const { result, ms } = await onVirtualTime(() => hosts[0]!.run());
-	expect(result.filter(({ json: { status } }) => status === 'succeeded')).toHaveLength(100);
-	expect(service.created).toHaveLength(100);
+	const service: Partial<ServiceSpec> = { tripMs: [50, 50], mostUnderWay: 10 };
+	const { jsons, ms, world } = await execute(of(100, { service }));
+	expect(jsons.filter(({ status }) => status === 'succeeded')).toHaveLength(100);
+	expect(world.runs).toHaveLength(100);
 	// The least is 20 s.
 	expect(ms).toBeLessThan(60_000);
 });
 
 test('an execution that is cancelled sends nothing more, and the other goes on', async () => {
-	const { service, hosts } = executions([500, 50], { limiter: slidingWindow(20) });
-	const [cancelled, other] = [hosts[0]!, hosts[1]!];
-	other.parametersOf = (item) => ({ item: 1_000 + item });
-	let endedAt = Infinity;
-	const { result, ms } = await onVirtualTime(async () => {
-		const ending = cancelled.run().catch((error: Error) => {
-			endedAt = performance.now();
-			return error.message;
-		});
-		const working = other.run();
-		await sleep(5_000);
-		cancelled.cancelling.abort();
-		return await Promise.all([ending, working]);
-	});
-	expect(result[0]).toMatch(/cancel/i);
-	expect(result[1]).toHaveLength(50);
-	expect(endedAt).toBeLessThan(5_100);
-	expect(service.created.filter(({ item, at }) => item < 1_000 && at > 5_100)).toEqual([]);
+	const { world, error, attempt } = await execute(
+		of(500, { service: carrying(20), cancelAtMs: 5_000, beside: [of(50)] }),
+	);
+	expect(error?.message).toMatch(/cancel/i);
+	expect(attempt.endedAt).toBeLessThan(5_100);
+	expect(world.requestsOf(0).filter(({ sentAt }) => sentAt > 5_100)).toEqual([]);
+	const other = world.seen(1);
+	expect(other.items).toHaveLength(50);
 	// Some 100 requests at 20 a second, half of them while it shared them.
-	expect(ms).toBeLessThan(12_000);
+	expect(other.ms).toBeLessThan(12_000);
 });
 
 test('a key that is revoked ends all thirty executions that share it, each with the reason', async () => {
-	const envelope = { code: 'invalid_api_key', message: 'revoked', request_id: 'r' };
-	const { hosts } = executions(new Array<number>(30).fill(20), {
-		limiter: slidingWindow(20),
-		trouble: ({ at }) => (at > 5_000 ? json(401, { error: envelope }) : undefined),
-	});
-	const messages: string[] = [];
-	const { ms } = await onVirtualTime(() => {
-		const ends = hosts.map((host) =>
-			host.run().catch((error: Error) => void messages.push(error.message)),
-		);
-		return Promise.race([Promise.all(ends), sleep(60_000)]);
-	});
-	expect(messages).toHaveLength(30);
-	for (const message of messages) expect(message).toMatch(/key/i);
-	// Each needs one answer, in turn, at 20 a second.
-	expect(ms).toBeLessThan(5_000 + 3_500);
+	const revoked = { code: 'invalid_api_key', message: 'revoked', request_id: 'r' };
+	const { world } = await execute(
+		of(20, {
+			service: carrying(20),
+			hand: {
+				respond: ({ sentAt }) => (sentAt > 5_000 ? json(401, { error: revoked }) : undefined),
+			},
+			beside: new Array<Said>(29).fill(of(20)),
+		}),
+	);
+	for (let index = 0; index < 30; index++) {
+		const { error, attempt } = world.seen(index);
+		expect(error?.message).toMatch(/key/i);
+		// Each needs one answer, in turn, at 20 a second.
+		expect(attempt.endedAt).toBeLessThan(5_000 + 3_500);
+	}
 });
 
 test('when the package is updated, executions of the old one go on beside those of the new one', async () => {
-	const { service, hosts } = executions([40], { limiter: slidingWindow(20) });
-	const { result } = await onVirtualTime(async () => {
-		const before = hosts[0]!.run();
-		await sleep(1_000);
-		jest.resetModules();
-		const updated = await import('../support/simulation/simulatedHost.cts');
-		expect(updated.SimulatedHost).not.toBe(SimulatedHost);
-		const after = new updated.SimulatedHost({ service, count: 40, options: { timeout: 0 } });
-		after.apiKey = hosts[0]!.apiKey;
-		after.parametersOf = (item) => ({ item: 1_000 + item });
-		return await Promise.all([before, after.run()]);
-	});
-	expect(result.map((items) => items.length)).toEqual([40, 40]);
-	expect(service.created).toHaveLength(80);
+	const beside = [of(40, { startsAtMs: 1_000 })];
+	const world = new OwnWorld(of(40, { service: carrying(20), beside }));
+	world.later(500, () => world.updatePackage());
+	const { items } = await world.execute();
+	expect(items).toHaveLength(40);
+	expect(world.seen(1).items).toHaveLength(40);
+	expect(world.runs).toHaveLength(80);
 });

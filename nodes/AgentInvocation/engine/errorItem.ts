@@ -1,8 +1,9 @@
 import type { IExecuteFunctions, INodeExecutionData } from 'n8n-workflow';
 
 import type { Failure } from '../failure';
-import { hostVersion, isTool } from './host';
 import { bound } from '../wording';
+import { withAdvice } from './advice';
+import { hostVersion, isTool } from './host';
 import { toNodeError } from './nodeError';
 
 /**
@@ -11,7 +12,6 @@ import { toNodeError } from './nodeError';
  * n8n 2.36 and later recognises an error item by its keys, sends it to the error output, and keeps all of its
  * json. Earlier versions recognise it by its `error` property, and keep only the message. The property is
  * therefore set only there, and only for the error output: later versions would lose the details with it too.
- * If the node is a tool, the model reads the item, so it also says what to do.
  */
 export async function toErrorItem(
 	context: IExecuteFunctions,
@@ -20,10 +20,11 @@ export async function toErrorItem(
 ): Promise<INodeExecutionData> {
 	const { message, description, details } = failure;
 	// n8n recognises an error item by these two keys, without any others.
-	const json = { error: bound(message), details: { ...details } };
+	const error = { error: bound(message), details: { ...details } };
+	const json = withAdvice(context, error, description);
 	const pairedItem = { item: itemIndex };
-	if (isTool(context)) return { json: { ...json, advice: bound(description) }, pairedItem };
-	if (context.getNode().onError !== 'continueErrorOutput') return { json, pairedItem };
+	const hasOutput = context.getNode().onError === 'continueErrorOutput' && !isTool(context);
+	if (!hasOutput) return { json, pairedItem };
 	const item: INodeExecutionData = hasInput(context, itemIndex) ? { json, pairedItem } : { json };
 	if (!(await knowsErrorsByKeys())) item.error = toNodeError(context, failure, itemIndex);
 	return item;

@@ -1,3 +1,5 @@
+import { createHash } from 'node:crypto';
+
 import type {
 	IDataObject,
 	IExecuteFunctions,
@@ -83,4 +85,16 @@ export const MOST_ATTEMPTS = 5;
 export function mostAttempts(context: IExecuteFunctions): number {
 	const { retryOnFail, maxTries } = context.getNode();
 	return retryOnFail ? Math.min(MOST_ATTEMPTS, Math.max(2, maxTries || 3)) : 1;
+}
+
+/**
+ * A hash of what the user has entered in the node, with expressions as they are written. It leaves out how
+ * runs are waited for: after a change of the time limit, for example, the node goes on with the same runs.
+ */
+export function enteredIn(context: IExecuteFunctions): string {
+	const { parameters = {} } = context.getNode() as Partial<INode>;
+	const fields = Object.entries(parameters).filter(
+		([name]) => name !== 'options' && name !== 'waitForCompletion',
+	);
+	return createHash('sha256').update(JSON.stringify(fields)).digest('base64').slice(0, 16);
 }

@@ -1,8 +1,6 @@
-import { createHash } from 'node:crypto';
+import type { IDataObject, IExecuteFunctions } from 'n8n-workflow';
 
-import type { IDataObject, IExecuteFunctions, INode } from 'n8n-workflow';
-
-import { keptBy, MOST_ATTEMPTS, mostAttempts, runsInAgent } from '../engine/host';
+import { enteredIn, keptBy, MOST_ATTEMPTS, mostAttempts, runsInAgent } from '../engine/host';
 import type { Suspension } from '../engine/suspend';
 import { fail, sentences } from '../failure';
 import { earlierOf, NOT_BEGUN, runOf, type Item, type RunOfItem } from '../item';
@@ -24,6 +22,8 @@ interface StoredMemory {
 	passesResponse?: boolean;
 	/** By index. Items that have not begun are absent. */
 	items: Record<string, Item>;
+	/** The checks that items have passed, by their keys. */
+	passed?: Record<string, true>;
 	suspension?: Suspension;
 }
 
@@ -168,6 +168,11 @@ export class Memory {
 		else this.stored.items[index] = item;
 	}
 
+	/** The checks that items have passed, by their keys (items/checks.ts). */
+	get passed(): Record<string, true> {
+		return (this.stored.passed ??= {});
+	}
+
 	/** Marks all items that are not known to have begun as in doubt: they may have, after n8n stored this memory. */
 	doubtOthers(count: number): void {
 		for (let index = 0; index < count; index++) this.stored.items[index] ??= { is: 'inDoubt' };
@@ -185,18 +190,6 @@ export class Memory {
 	suspend(suspension: Suspension): void {
 		this.stored.suspension = suspension;
 	}
-}
-
-/**
- * A hash of what the user has entered in the node, with expressions as they are written. It leaves out how
- * runs are waited for: after a change of the time limit, for example, the node goes on with the same runs.
- */
-function enteredIn(context: IExecuteFunctions): string {
-	const { parameters = {} } = context.getNode() as Partial<INode>;
-	const fields = Object.entries(parameters).filter(
-		([name]) => name !== 'options' && name !== 'waitForCompletion',
-	);
-	return createHash('sha256').update(JSON.stringify(fields)).digest('base64').slice(0, 16);
 }
 
 function isFormat(

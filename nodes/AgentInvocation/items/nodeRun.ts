@@ -6,6 +6,7 @@ import {
 } from 'n8n-workflow';
 
 import { clock } from '../clock';
+import { withAdvice } from '../engine/advice';
 import { toErrorItem } from '../engine/errorItem';
 import { continues } from '../engine/host';
 import { cancelledError } from '../engine/nodeError';
@@ -15,17 +16,19 @@ import { failed, type Item, type Waiting } from '../item';
 import { failureOf, type Failure } from '../failure';
 import { openService } from '../service/service';
 import { readWaitOptions } from '../waiting/options';
+import { adviceOn } from '../waiting/output';
 import { pollRun } from '../waiting/poll';
 import { movedBy, onClockOfNow } from '../waiting/wait';
+import { checkItems } from './checks';
 import { fixedAt } from './concurrency';
 import { Loop } from './loop';
 import type { Memory } from './memory';
-import type { ItemWork, Operation } from './operation';
+import type { CheckItem, ItemWork, Operation } from './operation';
 import { refused } from './refused';
 import { stopError } from './stopError';
 import { whenToPark } from './whenToPark';
 import { hintAtInterval, placeOf } from './whereToWait';
-import type { LoopEnd } from './work';
+import type { LoopEnd, Work } from './work';
 
 /**
  * Whether the first output is that of an item that is done. An `error` in it is then the run's own, not a
@@ -54,38 +57,39 @@ export class NodeRun {
 		const { context, operation, memory, parking, count } = this;
 		await this.prepare();
 		let concurrency = fixedAt(1);
+		let check: CheckItem | undefined;
 		try {
 			concurrency = operation.concurrency(context);
+			check = operation.checks?.(context);
 		} catch (thrown) {
-			// Its option has a wrong value, for all items.
+			// An option has a wrong value, for all items.
 			this.failOthers(failureOf(thrown));
 		}
-		const loop = new Loop(
-			{
-				concurrency,
-				stopsAtFailure: !continues(context),
-				// After a resume in the same execution, n8n has just stored everything.
-				checkpoints:
-					operation.runs === 'starts' &&
-					parking.checkpoints &&
-					memory.opening.beginning !== 'resume',
-				time: parking.time,
-				pollsFrom: parking.pollsFrom,
-				cancel: context.getExecutionCancelSignal?.(),
-				begin: (item, index, signal) =>
-					this.step(index, item, signal, (work) => operation.begin(item, work)),
-				poll: (item, index, signal) =>
-					this.step(index, item, signal, async ({ service }) => {
-						const polled = await pollRun(item, { ...parking, service, signal });
-						await hintAtInterval(item.wait, parking);
-						return polled;
-					}),
-				idle: (waits) => whenToPark(parking, waits, clock.now()),
-			},
-			memory,
-			count,
-		);
-		const end = await loop.run();
+		const work: Work = {
+			concurrency,
+			stopsAtFailure: !continues(context),
+			// After a resume in the same execution, n8n has just stored everything.
+			checkpoints:
+				operation.runs === 'starts' && parking.checkpoints && memory.opening.beginning !== 'resume',
+			time: parking.time,
+			pollsFrom: parking.pollsFrom,
+			cancel: context.getExecutionCancelSignal?.(),
+			begin: (item, index, signal) =>
+				this.step(index, item, signal, (work) => operation.begin(item, work)),
+			poll: (item, index, signal) =>
+				this.step(index, item, signal, async ({ service }) => {
+					const polled = await pollRun(item, { ...parking, service, signal });
+					await hintAtInterval(item.wait, parking);
+					return polled;
+				}),
+			idle: (waits) => whenToPark(parking, waits, clock.now()),
+		};
+		if (check) {
+			await checkItems(work, memory, count, async (item, index, signal) =>
+				check(item, await this.open(index, item, signal)),
+			);
+		}
+		const end = await new Loop(work, memory, count).run();
 		if (end.is === 'parked' || end.is === 'checkpoint') return this.suspend(end);
 		if (end.is === 'failed') throw stopError(context, memory, count, end.index, end.failure);
 		if (end.is === 'cancelled') this.cancel();
@@ -147,22 +151,27 @@ export class NodeRun {
 		signal: AbortSignal,
 		act: (work: ItemWork) => Promise<Item>,
 	): Promise<Item> {
-		const { context, memory, parking } = this;
+		const { memory } = this;
 		try {
-			const service = await openService(context, {
-				owner: this,
-				itemIndex: index,
-				cancel: context.getExecutionCancelSignal?.(),
-				known: item.is === 'waiting' ? item.run.baseUrl : undefined,
-			});
-			if (signal.aborted) return item;
-			const note = (next: Item) => memory.note(index, next);
-			return await act({ context, itemIndex: index, service, parking, signal, note });
+			const work = await this.open(index, item, signal);
+			return signal.aborted ? item : await act(work);
 		} catch (thrown) {
 			// The item as it was noted last: a run may have been started before this was thrown.
 			const reached = memory.item(index);
 			return signal.aborted ? reached : failed(reached, failureOf(thrown));
 		}
+	}
+
+	private async open(index: number, item: Item, signal: AbortSignal): Promise<ItemWork> {
+		const { context, memory, parking } = this;
+		const service = await openService(context, {
+			owner: this,
+			itemIndex: index,
+			cancel: context.getExecutionCancelSignal?.(),
+			known: item.is === 'waiting' ? item.run.baseUrl : undefined,
+		});
+		const note = (next: Item) => memory.note(index, next);
+		return { context, itemIndex: index, service, parking, signal, note };
 	}
 
 	/** Asks the engine for a suspension, after which it runs the node again. */
@@ -185,7 +194,11 @@ export class NodeRun {
 		const outputs: INodeExecutionData[] = [];
 		for (const [index, item] of items.entries()) {
 			if (item.is === 'done') {
-				outputs.push(...item.outputs.map((json) => ({ json, pairedItem: { item: index } })));
+				const advice = adviceOn(item);
+				for (const output of item.outputs) {
+					const json = withAdvice(context, output, advice);
+					outputs.push({ json, pairedItem: { item: index } });
+				}
 			} else if (item.is === 'failed') {
 				outputs.push(await toErrorItem(context, item.failure, index));
 			} else {

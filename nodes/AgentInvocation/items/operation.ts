@@ -17,10 +17,26 @@ export interface ItemWork {
 	note(this: void, item: Item): void;
 }
 
+/** What is asked of the service about an item, to know whether it may begin. */
+export interface Check {
+	/** The same for all items about which the same is asked. Not secret: it is stored. */
+	key: string;
+	/** Throws what is wrong with these items, or an UnansweredError. */
+	ask(this: void): Promise<unknown>;
+}
+
+/** Gives what is to be asked about an item; undefined if the item starts nothing. Throws what is wrong with it. */
+export type CheckItem = (
+	item: ItemThatIs<'notBegun'>,
+	work: ItemWork,
+) => Promise<Check | undefined>;
+
 /** What an operation does with each of the node's items. */
 export interface Operation {
 	/** How many items may be in progress at a time. Throws what each item then fails with. */
 	concurrency(this: void, context: IExecuteFunctions): Concurrency;
+	/** How all items are checked before the first one begins, if they are. Throws what each item then fails with. */
+	checks?(this: void, context: IExecuteFunctions): CheckItem | undefined;
 	/**
 	 * Whether the operation starts runs or gets them. Without it, nothing is remembered of the items; only what
 	 * starts runs makes checkpoints.

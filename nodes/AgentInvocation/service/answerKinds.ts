@@ -15,6 +15,8 @@ interface Row extends Explanation {
 	mayHaveStarted: boolean;
 	/** The purposes for which the request is sent again; for all others the answer is final. */
 	retried: Partial<Record<Purpose, Repetition>>;
+	/** Whether the service has judged what was asked of it: asked again, it would say the same. */
+	isVerdict?: boolean;
 	/** Whether the address may be wrong, so that advice about its usual form helps. */
 	isOfAddress?: boolean;
 }
@@ -61,9 +63,9 @@ const KINDS = {
 	 */
 	ok: { mayHaveStarted: true, retried: {}, ...FOREIGN },
 	/** A status below 500 that the interface lists, in the service's own error envelope; or a 401. */
-	rejected: { mayHaveStarted: false, retried: {}, ...REJECTED },
+	rejected: { mayHaveStarted: false, isVerdict: true, retried: {}, ...REJECTED },
 	/** Any other 4xx in the service's own error envelope. The interface does not promise that it started nothing. */
-	unlisted: { mayHaveStarted: true, retried: {}, ...REJECTED },
+	unlisted: { mayHaveStarted: true, isVerdict: true, retried: {}, ...REJECTED },
 	/** 429. */
 	rateLimited: {
 		mayHaveStarted: false,

@@ -1,5 +1,6 @@
 import { clock } from '../clock';
-import { fail } from '../failure';
+import { FailureError, UnansweredError } from '../failure';
+import { answerKinds } from './answerKinds';
 import type { ServiceRequest } from './endpoints';
 import { explainAnswer, type Subject } from './explainAnswer';
 import { READ_PATIENCE_MS } from './retryPolicy';
@@ -12,7 +13,7 @@ export type ReadPatience = Partial<Pick<Patience, 'patienceMs' | 'signal'>>;
 /**
  * Sends a request that starts nothing, repeats it where that may help, and gives the body of its answer.
  *
- * @throws FailureError that explains any other answer
+ * @throws FailureError that explains any other answer; an UnansweredError unless that is the service's verdict
  */
 export async function read<T>(
 	service: Service,
@@ -22,7 +23,9 @@ export async function read<T>(
 ): Promise<T> {
 	const patience = { since: clock.now(), patienceMs, signal };
 	const answer = await sendWithRetry(service, request, 'read', patience);
-	return answer.kind === 'ok' && answer.body !== undefined
-		? answer.body
-		: fail(explainAnswer(answer, { ...subject, baseUrl: service.baseUrl }));
+	if (answer.kind === 'ok' && answer.body !== undefined) return answer.body;
+	const failure = explainAnswer(answer, { ...subject, baseUrl: service.baseUrl });
+	throw answerKinds[answer.kind].isVerdict
+		? new FailureError(failure)
+		: new UnansweredError(failure);
 }

@@ -45,6 +45,14 @@ export function backoffMs(answer: Answer, attempts: number): number {
 }
 
 /**
+ * How long a request that was refused by a rate limit backs off itself, in ms. How long all requests pause, if
+ * they do, the limiter knows.
+ */
+export function refusedBackoffMs(): number {
+	return backoffMs({ kind: 'rateLimited' }, 1);
+}
+
+/**
  * How long an answer asks clients to back off: `Retry-After` in seconds or as a date (RFC 9110, section
  * 10.2.3). A date is compared with the service's clock if the answer has its time, else with n8n's; the two
  * may differ.

@@ -3,7 +3,7 @@ import type { Answer } from './answer';
 import type { Purpose } from './answerKinds';
 import type { ServiceRequest } from './endpoints';
 import type { Admission } from './rateLimiter';
-import { backoffMs, isRetried, isRetriedBriefly } from './retryPolicy';
+import { backoffMs, isRetried, isRetriedBriefly, refusedBackoffMs } from './retryPolicy';
 import { requestTimeouts, type Service } from './service';
 
 /** How long, and until when, a request may wait to be sent. */
@@ -84,8 +84,10 @@ export async function sendWithRetry<T>(
 		last = answer;
 		if (isRetriedBriefly(answer, purpose)) briefly++;
 		if (!isRetried(answer, purpose, briefly)) return answer;
-		// A rate limit holds up every request, so the limiter waits it out.
-		if (answer.kind === 'rateLimited') continue;
+		if (answer.kind === 'rateLimited') {
+			await clock.sleep(refusedBackoffMs(), signal);
+			continue;
+		}
 		const pause = backoffMs(answer, briefly);
 		if (clock.now() + pause > since + patienceMs) return answer;
 		await clock.sleep(pause, signal);

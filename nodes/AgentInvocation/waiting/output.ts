@@ -5,14 +5,16 @@ import {
 	failed,
 	failedForGood,
 	type Item,
+	type ItemThatIs,
 	type KnownRun,
 	type Waiting,
 	type WaitOptions,
 } from '../item';
 import { asError, sentences, type Failure } from '../failure';
 import { isFinished } from '../service/runStatus';
-import { isJsonObject, type Run } from '../service/types';
+import { isJsonObject, isRun, type Run } from '../service/types';
 import { nameRun, withoutPeriod } from '../wording';
+import { parseJsonOutput } from './jsonOutput';
 
 type Subject = Pick<KnownRun, 'agentId' | 'runId'>;
 
@@ -35,7 +37,7 @@ export function resultOf(item: Item, run: Run, subject: Subject, options: WaitOp
 		return done(item, [output], isUnsuccessful);
 	}
 	try {
-		return done(item, [{ ...output, output: JSON.parse(run.output) }], isUnsuccessful);
+		return done(item, [{ ...output, output: parseJsonOutput(run.output) }], isUnsuccessful);
 	} catch (thrown) {
 		return failed(item, {
 			message: `The agent's output is not JSON${nameRun(subject)}`,
@@ -43,6 +45,17 @@ export function resultOf(item: Item, run: Run, subject: Subject, options: WaitOp
 			details: { ...details, output: run.output },
 		});
 	}
+}
+
+/** Whether the output is a run that had not finished: it was not waited for, or had reached its time limit. */
+export function isOfUnfinishedRun({ outputs: [output] }: ItemThatIs<'done'>): boolean {
+	return isRun(output) && output.run_id !== undefined && !isFinished(output);
+}
+
+/** What a model is to do that gets this item as its tool's answer; undefined if the output says all. */
+export function adviceOn(item: ItemThatIs<'done'>): string | undefined {
+	if (!isOfUnfinishedRun(item)) return undefined;
+	return 'The run has not finished and goes on at the service. Do not start another one: its result can be fetched later, by its agent_id and run_id.';
 }
 
 const WORKFLOW_ENDS = "The workflow's own timeout, in its settings, leaves no more time.";

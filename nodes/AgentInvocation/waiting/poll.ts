@@ -8,6 +8,7 @@ import {
 	isRetried,
 	isRetriedBriefly,
 	READ_PATIENCE_MS,
+	refusedBackoffMs,
 	retryAfterMs,
 } from '../service/retryPolicy';
 import { isFinished } from '../service/runStatus';
@@ -153,7 +154,10 @@ function isLimited({ kind }: Answer): boolean {
 function delayAfterFailing(item: Waiting, answer: Answer, polling: Polling): number {
 	const { limiter } = polling.service;
 	const { wait } = item;
-	if (isLimited(answer)) return Math.max(limiter.pausedUntil - clock.now(), leastDelayMs(wait));
+	if (isLimited(answer)) {
+		const pauseMs = limiter.pausedUntil - clock.now();
+		return Math.max(pauseMs, refusedBackoffMs(), leastDelayMs(wait));
+	}
 	const backoff = backoffMs(answer, wait.failuresInARow);
 	if (wait.graceFrom !== undefined) return backoff;
 	return delayAfterTemporaryFailure(wait.failuresInARow, scheduledDelay(item, polling), backoff);

@@ -1,22 +1,40 @@
 import { AgentInvocationApi } from '../../../credentials/AgentInvocationApi.credentials.ts';
 import { AgentInvocation } from '../../../nodes/AgentInvocation/AgentInvocation.node.ts';
 import type { Hand } from './world/hand.cts';
-import { itemNumberOf, type Attempt } from './world/history.cts';
+import {
+	executionOf,
+	itemNumberOf,
+	type Attempt,
+	type SeenRequest,
+	type SeenRun,
+} from './world/history.cts';
 import type { LoadedPackage } from './world/nodeCode.cts';
 import { pass, settingOf, type Setting } from './world/simulate.cts';
 import { standstill } from './world/virtualClock.cts';
 import type { ExecutionSpec, RetrySpec, RunSpec, ServiceSpec, World } from './world/world.cts';
 
-/** What a test says of its world. What it does not say is as in a world without trouble. */
-export interface Said extends Partial<Omit<ExecutionSpec, 'items'>> {
+/** What a test says of an execution. What it does not say is as where nothing goes wrong. */
+export interface SaidExecution extends Partial<Omit<ExecutionSpec, 'items'>> {
 	/** How many items there are; one when absent. */
 	count?: number;
 	/** What an item's run does; when absent, it succeeds after two seconds. Its output is the item's number. */
 	runOf?: (item: number) => Partial<RunSpec>;
+}
+
+/** What a test says of its world: of its first execution, and of all else. */
+export interface Said extends SaidExecution {
+	/** Other executions, each with the same key unless it says another. */
+	beside?: SaidExecution[];
+	/** Of all that is left to chance. */
+	seed?: number;
 	service?: Partial<ServiceSpec>;
 	hand?: Hand;
+	/** When n8n is killed. Each later process has just started; the first one has been up for long. */
 	kills?: World['kills'];
 }
+
+const NODE = '../../../nodes/AgentInvocation/AgentInvocation.node.ts';
+const CREDENTIAL = '../../../credentials/AgentInvocationApi.credentials.ts';
 
 let worlds = 0;
 
@@ -31,22 +49,11 @@ export class OwnWorld {
 
 	private readonly setting: Setting;
 
-	constructor({ count = 1, runOf, service, hand = {}, kills = [], ...execution }: Said = {}) {
-		const items = Array.from({ length: count }, (_, item) => ({
-			run: {
-				durationMs: 2_000,
-				end: 'succeeded' as const,
-				isJson: false,
-				hasBlanks: false,
-				shown: { output: String(item) },
-				...runOf?.(item),
-			},
-			isVolatile: false,
-			agent: 0,
-			ownKey: false,
-		}));
+	private code: LoadedPackage | undefined;
+
+	constructor({ beside = [], seed = 1, service, hand = {}, kills = [], ...first }: Said = {}) {
 		this.world = {
-			seed: 1,
+			seed,
 			service: {
 				agents: ['Reporter'],
 				pageSize: 100,
@@ -55,12 +62,13 @@ export class OwnWorld {
 				unknownForMs: 0,
 				...service,
 			},
-			executions: [{ ...USUAL, ...execution, items }],
+			executions: [first, ...beside].map(specOf),
 			kills,
 			version: '',
 		};
 		// A service of its own, of which the node knows nothing from other tests.
 		const baseUrl = `https://agents-${++worlds}.example.com/api/v1`;
+		const load = () => (this.code = this.code ? loadAnew() : ownCode());
 		this.setting = settingOf(this.world, load, hand, baseUrl);
 	}
 
@@ -77,6 +85,22 @@ export class OwnWorld {
 		return this.runs.map(({ tag }) => itemNumberOf(tag));
 	}
 
+	/** The runs of one execution. */
+	runsOf(execution: number): SeenRun[] {
+		return this.runs.filter(({ tag }) => executionOf(tag) === execution);
+	}
+
+	/** The requests of one execution. */
+	requestsOf(execution: number): SeenRequest[] {
+		return this.requests.filter((request) => request.execution.index === execution);
+	}
+
+	/** What has come so far of an execution, by its number. */
+	seen(execution: number) {
+		const { attempts } = this.setting.history;
+		return seenOf(attempts.filter(({ index }) => index === execution).at(-1)!);
+	}
+
 	/** What the items' runs do; a test may change it between attempts. */
 	runOf(item: number): RunSpec {
 		return this.world.executions[0]!.items[item]!.run;
@@ -91,6 +115,21 @@ export class OwnWorld {
 	/** Does something after so long. */
 	later(ms: number, act: () => void): void {
 		this.setting.clock.after(ms, act);
+	}
+
+	/** Sets n8n's clock. */
+	setClock(byMs: number): void {
+		this.setting.clock.shift += byMs;
+	}
+
+	/** Replaces the package in n8n's process. What it executes already goes on with the code of before. */
+	updatePackage(): void {
+		Object.assign(this.code ?? {}, loadAnew());
+	}
+
+	/** Begins an execution that was said to start at Infinity. */
+	begin(execution: number): void {
+		this.setting.n8n.begin(execution);
 	}
 
 	/** Stops the execution, as a user does. */
@@ -116,7 +155,7 @@ export class OwnWorld {
 		const { history } = this.setting;
 		await pass(this.setting);
 		if (history.ended !== 'ended') throw new Error('The world does not come to its end');
-		return seenOf(history.attempts.at(-1)!);
+		return this.seen(0);
 	}
 }
 
@@ -129,10 +168,13 @@ export async function execute(said: Said = {}) {
 function seenOf(attempt: Attempt) {
 	const { endings, beganAt, endedAt = Infinity, parks, hints } = attempt;
 	const { outputs = [], error } = endings.get(0) ?? {};
+	const calls = [...endings.values()].map((ending) => ending.outputs?.flat()[0]?.json);
 	return {
 		attempt,
 		items: outputs.flat(),
 		jsons: outputs.flat().map(({ json }) => json),
+		/** The first output of each call or turn. */
+		calls,
 		/** What the node threw at its end. */
 		error,
 		parks,
@@ -141,10 +183,45 @@ function seenOf(attempt: Attempt) {
 	};
 }
 
+function specOf({ count = 1, runOf, ...execution }: SaidExecution): ExecutionSpec {
+	const items = Array.from({ length: count }, (_, item) => ({
+		run: {
+			durationMs: 2_000,
+			end: 'succeeded' as const,
+			isJson: false,
+			hasBlanks: false,
+			shown: { output: String(item) },
+			...runOf?.(item),
+		},
+		isVolatile: false,
+		agent: 0,
+		ownKey: false,
+	}));
+	return { ...USUAL, ...execution, items };
+}
+
 /** The node as the test's own modules have it. */
-function load(): LoadedPackage {
-	const { execute } = new AgentInvocation() as unknown as Pick<LoadedPackage, 'execute'>;
-	const credential = new AgentInvocationApi();
+function ownCode(): LoadedPackage {
+	return codeOf(AgentInvocation, AgentInvocationApi);
+}
+
+/** The same modules once more: what another process has, or what follows an update. */
+function loadAnew(): LoadedPackage {
+	const host = jest.requireActual<object>('n8n-workflow');
+	let loaded: LoadedPackage | undefined;
+	jest.isolateModules(() => {
+		// n8n itself is not loaded anew, which would take long.
+		jest.doMock('n8n-workflow', () => host);
+		const node = jest.requireActual<{ AgentInvocation: typeof AgentInvocation }>(NODE);
+		const api = jest.requireActual<{ AgentInvocationApi: typeof AgentInvocationApi }>(CREDENTIAL);
+		loaded = codeOf(node.AgentInvocation, api.AgentInvocationApi);
+	});
+	return loaded!;
+}
+
+function codeOf(Node: typeof AgentInvocation, Api: typeof AgentInvocationApi): LoadedPackage {
+	const { execute } = new Node() as unknown as Pick<LoadedPackage, 'execute'>;
+	const credential = new Api();
 	return { execute, authenticate: credential.authenticate.bind(credential) as never };
 }
 

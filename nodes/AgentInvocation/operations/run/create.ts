@@ -6,23 +6,36 @@ import { done, type Item, type ItemThatIs } from '../../item';
 import { dryRun } from '../../service/endpoints';
 import { read } from '../../service/read';
 import { READ_PATIENCE_MS } from '../../service/retryPolicy';
-import { isJsonObject, type ParameterBinding } from '../../service/types';
+import { isJsonObject } from '../../service/types';
 import { agentField } from '../agentField';
-import { findAgent, readAgent, type GivenAgent } from '../findAgent';
-import type { ItemWork, Operation } from '../../items/operation';
+import { findAgent, readAgent } from '../findAgent';
+import type { Check, CheckItem, ItemWork, Operation } from '../../items/operation';
 import { notInTools, parameterFields } from './parameterFields';
 import { readBindings } from './parameters';
-import { goOnFrom, startRun } from './startRun';
+import { fingerprintOf, goOnFrom, identify, startRun, type Wanted } from './startRun';
 import { waitForCompletion, waitOptionFields, whileWaiting } from './waitOptionFields';
-import { readWaitPlan } from './waitPlan';
+import { readWaitPlan, type WaitPlan } from './waitPlan';
 
 /** The range of 'Max Concurrency'. 0 is automatic. */
 const CONCURRENCY_RANGE = { minValue: 0, maxValue: 1_000 };
 
+type NotBegun = ItemThatIs<'notBegun'>;
+
 const displayOptions = { show: { resource: ['run'], operation: ['create'] } };
+
+const CHECK_FIRST = 'Check All Items First';
 
 const createOptionFields: INodeProperties[] = [
 	...waitOptionFields.map((field) => ({ ...field, ...whileWaiting })),
+	{
+		displayName: CHECK_FIRST,
+		name: 'checkFirst',
+		type: 'boolean',
+		default: false,
+		description:
+			'Whether to check the values of all input items with the service before any run is started, by a dry run for each different agent and set of values. An expression is evaluated for the first item.',
+		displayOptions: { show: { '/dryRun': [false] }, ...notInTools },
+	},
 	{
 		displayName: 'Max Concurrency',
 		name: 'maxConcurrency',
@@ -79,7 +92,7 @@ export const createFields: INodeProperties[] = [
 ];
 
 /** Starts a run for each input item and, unless told otherwise, waits for it. */
-export const create: Operation = { concurrency, runs: 'starts', begin };
+export const create: Operation = { concurrency, checks, runs: 'starts', begin };
 
 function concurrency(context: IExecuteFunctions): Concurrency {
 	const maxConcurrency = readOptions(context, 0)('maxConcurrency', 0);
@@ -88,7 +101,42 @@ function concurrency(context: IExecuteFunctions): Concurrency {
 	return count === 0 ? AUTOMATIC : fixedAt(count);
 }
 
-async function begin(item: ItemThatIs<'notBegun'>, work: ItemWork): Promise<Item> {
+function checks(context: IExecuteFunctions): CheckItem | undefined {
+	const checkFirst = readOptions(context, 0)('checkFirst', false);
+	return readBoolean(checkFirst, CHECK_FIRST) ? check : undefined;
+}
+
+async function begin(item: NotBegun, work: ItemWork): Promise<Item> {
+	const given = await readGiven(item, work);
+	if ('is' in given) return given;
+	const { plan, isDry } = given;
+	if (!isDry) return await startRun(item, given, work, plan);
+	const compiled = await compile(await findAgent(given.agent, work), given, work);
+	// Exactly what the service answered. What is not an object goes under `result`.
+	return done(item, [(isJsonObject(compiled) ? compiled : { result: compiled }) as IDataObject]);
+}
+
+/** The values of an item have passed if the service compiles them, whatever it answers then. */
+async function check(item: NotBegun, work: ItemWork): Promise<Check | undefined> {
+	const given = await readGiven(item, work);
+	if ('is' in given || given.isDry) return undefined;
+	const identified = await identify(item, given, work, given.plan);
+	if ('is' in identified) return undefined;
+	const { agentId } = identified;
+	return {
+		key: fingerprintOf(work.service.key, agentId, given.bindings),
+		ask: () => compile(agentId, given, work),
+	};
+}
+
+/** What the user wants of an item. */
+interface Given extends Wanted {
+	plan: WaitPlan;
+	isDry: boolean;
+}
+
+/** Reads what an item is to start. If it goes on from an earlier attempt, that is given instead. */
+async function readGiven(item: NotBegun, work: ItemWork): Promise<Item | Given> {
 	const { context, itemIndex } = work;
 	const plan = await readWaitPlan(work, true);
 	const earlier = goOnFrom(item, work, plan);
@@ -96,7 +144,6 @@ async function begin(item: ItemThatIs<'notBegun'>, work: ItemWork): Promise<Item
 	const agent = readAgent(context.getNodeParameter('agentId', itemIndex, ''));
 	const bindings = readBindings(context, itemIndex);
 	const isDry = readBoolean(context.getNodeParameter('dryRun', itemIndex, false), 'Dry Run');
-	if (isDry) return await compileOnly(item, agent, bindings, work);
 	const retryOnServerError = readBoolean(
 		readOptions(context, itemIndex)('retryCreateOnServerError', false),
 		'Retry Create on Server Error',
@@ -104,19 +151,14 @@ async function begin(item: ItemThatIs<'notBegun'>, work: ItemWork): Promise<Item
 	// The service may be busy for as long as the run would be waited for.
 	const waitsMs = plan.waits ? plan.options.timeoutMs || Infinity : 0;
 	const patienceMs = Math.max(waitsMs, READ_PATIENCE_MS);
-	return await startRun(item, { agent, bindings, retryOnServerError, patienceMs }, work, plan);
+	return { plan, isDry, agent, bindings, retryOnServerError, patienceMs };
 }
 
-/** Outputs exactly what the service answered. An answer that is not an object goes under `result`. */
-async function compileOnly(
-	item: Item,
-	given: GivenAgent,
-	bindings: ParameterBinding[],
-	work: ItemWork,
-): Promise<Item> {
-	const { service, signal } = work;
-	const agentId = await findAgent(given, work);
-	const request = dryRun(agentId, bindings);
-	const compiled = await read(service, request, { agentId, bindings }, { signal });
-	return done(item, [(isJsonObject(compiled) ? compiled : { result: compiled }) as IDataObject]);
+/** Gives what the service answers to a dry run. */
+async function compile(
+	agentId: number,
+	{ bindings }: Given,
+	{ service, signal }: ItemWork,
+): Promise<unknown> {
+	return await read(service, dryRun(agentId, bindings), { agentId, bindings }, { signal });
 }

@@ -3,6 +3,19 @@ import type { IDisplayOptions, INodeProperties, NodeParameterValue } from 'n8n-w
 const NOTHING_MAPPED = { mappingMode: 'defineBelow', value: null };
 
 /**
+ * What the editor stores of a mapper without fields, as soon as the node is opened. As the default, it changes
+ * nothing: n8n would mark what the node has output as stale.
+ */
+const NO_FIELDS = {
+	...NOTHING_MAPPED,
+	value: {},
+	matchingColumns: [],
+	schema: [],
+	attemptToConvertTypes: false,
+	convertFieldsToString: false,
+};
+
+/**
  * What the editor stores if no field is filled in: an empty object. n8n compares it by value, but the type
  * allows none.
  */
@@ -144,7 +157,7 @@ export const parameterFields: INodeProperties[] = [
 		name: 'aboutParameters',
 		type: 'resourceMapper',
 		noDataExpression: true,
-		default: NOTHING_MAPPED,
+		default: NO_FIELDS,
 		typeOptions: {
 			loadOptionsDependsOn: ['agentId.value'],
 			resourceMapper: {

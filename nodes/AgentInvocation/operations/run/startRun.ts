@@ -9,9 +9,9 @@ import { answerKinds } from '../../service/answerKinds';
 import { createRun } from '../../service/endpoints';
 import { explainAnswer } from '../../service/explainAnswer';
 import { retryAfterMs } from '../../service/retryPolicy';
-import { isFinished } from '../../service/runStatus';
 import { sendWithRetry } from '../../service/sendWithRetry';
-import { isRun, isRunId, type ParameterBinding, type Run } from '../../service/types';
+import { isRunId, type ParameterBinding, type Run } from '../../service/types';
+import { isOfUnfinishedRun } from '../../waiting/output';
 import { beginWait, type WaitStart } from '../../waiting/wait';
 import { findAgent, nameKey, type GivenAgent } from '../findAgent';
 import type { WaitPlan } from './waitPlan';
@@ -19,7 +19,7 @@ import type { WaitPlan } from './waitPlan';
 type NotBegun = ItemThatIs<'notBegun'>;
 
 /** What an item is to start. */
-interface Wanted {
+export interface Wanted {
 	agent: GivenAgent;
 	bindings: ParameterBinding[];
 	/** Whether a create may be sent again after a status of 500 or more. */
@@ -28,32 +28,51 @@ interface Wanted {
 	patienceMs: number;
 }
 
+/** The agent of a new run, and the hashes of what is to be started. */
+interface Identified {
+	agentId: number;
+	fingerprints: string[];
+}
+
 /**
- * Starts an item's run, but only once. If an earlier attempt started one for the same item, agent and
- * bindings, that run or its result is given instead, also if the user has changed the node since.
+ * Finds the agent of an item's run. If an earlier attempt started one for the same item, agent and bindings,
+ * that run or its result is given instead, also if the user has changed the node since.
  *
  * An agent's name is looked up only for a new run: by now it may be the name of another agent, or of none.
  */
-export async function startRun(
+export async function identify(
 	item: NotBegun,
-	{ agent, bindings, retryOnServerError, patienceMs }: Wanted,
+	{ agent, bindings }: Pick<Wanted, 'agent' | 'bindings'>,
 	work: ItemWork,
 	plan: WaitPlan,
-): Promise<Item> {
-	const { service, signal } = work;
-	const { baseUrl } = service;
+): Promise<Item | Identified> {
+	const { baseUrl } = work.service;
 	const asGiven = fingerprintOf(baseUrl, agent, bindings);
 	const earlier = goOnFrom(item, work, plan, asGiven);
 	if (earlier) return earlier;
 
 	const agentId = await findAgent(agent, work);
-	if (signal.aborted) return item;
+	if (work.signal.aborted) return item;
 	const byId = fingerprintOf(baseUrl, agentId, bindings);
 	const same = goOnFrom(item, work, plan, byId);
-	if (same) return same;
+	return same ?? { agentId, fingerprints: [...new Set([byId, asGiven])] };
+}
+
+/** Starts an item's run, but only once (see {@link identify}). */
+export async function startRun(
+	item: NotBegun,
+	wanted: Wanted,
+	work: ItemWork,
+	plan: WaitPlan,
+): Promise<Item> {
+	const { bindings, retryOnServerError, patienceMs } = wanted;
+	const { service, signal } = work;
+	const { baseUrl } = service;
+	const identified = await identify(item, wanted, work, plan);
+	if ('is' in identified) return identified;
 
 	// In doubt from now on, until the answer says otherwise.
-	const fingerprints = [...new Set([byId, asGiven])];
+	const { agentId, fingerprints } = identified;
 	const inDoubt: Item = { is: 'inDoubt', fingerprints, agentId };
 	work.note(inDoubt);
 	const purpose = retryOnServerError ? 'createRetryingServerErrors' : 'create';
@@ -101,11 +120,6 @@ export function goOnFrom(
 	return startedRun(fingerprints, run, work, plan, { lastSeen, isEarlier, isDueNow: true });
 }
 
-/** Whether the output is a run that had not finished: it was not waited for, or had reached its time limit. */
-function isOfUnfinishedRun({ outputs: [output] }: ItemThatIs<'done'>): boolean {
-	return isRun(output) && !isFinished(output);
-}
-
 /** Waits for an item's run, or outputs what its creation gave. */
 function startedRun(
 	fingerprints: string[],
@@ -133,9 +147,17 @@ function refuseRunId(item: Item): Item {
 	});
 }
 
-/** A short text that is the same for the same service, agent and bindings. */
-function fingerprintOf(baseUrl: string, agent: GivenAgent, bindings: ParameterBinding[]): string {
+/**
+ * A short text that is the same for the same service, agent and bindings.
+ *
+ * @param service its base URL, or its key where the organization counts as well
+ */
+export function fingerprintOf(
+	service: string,
+	agent: GivenAgent,
+	bindings: ParameterBinding[],
+): string {
 	const key = typeof agent === 'number' ? agent : nameKey(agent);
-	const text = JSON.stringify([baseUrl, key, bindings.map(({ name, value }) => [name, value])]);
+	const text = JSON.stringify([service, key, bindings.map(({ name, value }) => [name, value])]);
 	return createHash('sha256').update(text).digest('base64').slice(0, 16);
 }

@@ -60,7 +60,11 @@ export const waitOptionFields: INodeProperties[] = [
 		name: 'outputFormat',
 		type: 'options',
 		options: [
-			{ name: 'JSON', value: 'json', description: "The agent's output is JSON: parse it" },
+			{
+				name: 'JSON',
+				value: 'json',
+				description: "The agent's output is JSON, perhaps in a Markdown code block: parse it",
+			},
 			{ name: 'Text', value: 'text', description: "The agent's output as it is" },
 		],
 		default: 'text',

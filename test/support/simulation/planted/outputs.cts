@@ -38,7 +38,7 @@ export const ofOutputs: PlantedDefect[] = [
 		'\t\tthis.queues.delete(owner);\n\t\tthis.queues.set(owner, queue);',
 		'',
 	),
-	plant('requests are sent without a pace', 'service/pace.ts', 'from + 1_000 / this.rate;', 'now;'),
+	plant('requests are sent without a pace', 'service/pace.ts', 'from + this.rate.apartMs;', 'now;'),
 	plant(
 		'a request to be left alone for days is heeded',
 		'service/retryPolicy.ts',
@@ -144,7 +144,7 @@ export const ofOutputs: PlantedDefect[] = [
 	plant(
 		'a result of JSON is not looked for',
 		'waiting/output.ts',
-		'JSON.parse(run.output)',
-		'JSON.parse(run.output.toUpperCase())',
+		'parseJsonOutput(run.output)',
+		'parseJsonOutput(run.output.toUpperCase())',
 	),
 ];

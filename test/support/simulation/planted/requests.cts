@@ -53,7 +53,7 @@ export const ofRequests: PlantedDefect[] = [
 	plant(
 		'a 429 does not pause',
 		'service/pace.ts',
-		'this.pausedUntil = Math.max(this.pausedUntil, now + pause);',
+		'this.pausedUntil = Math.max(this.pausedUntil, now + pauseMs);',
 		'this.pausedUntil = Math.max(this.pausedUntil, now);',
 	),
 	plant(
@@ -133,5 +133,29 @@ export const ofRequests: PlantedDefect[] = [
 		'service/sendWithRetry.ts',
 		'Math.min(2 * usualMs, leftMs)',
 		'Infinity',
+	),
+	plant(
+		'runs are started while items are checked',
+		'items/nodeRun.ts',
+		'await checkItems(',
+		'void checkItems(',
+	),
+	plant(
+		'wrong items keep no others from starting',
+		'items/checks.ts',
+		"if (item.is !== 'notBegun' || !failure) continue;",
+		"if (item.is !== 'notBegun' || !unanswered || !failure) continue;",
+	),
+	plant(
+		'a check without an answer is taken for passed',
+		'items/checks.ts',
+		'if (thrown instanceof UnansweredError) return failed(item, failure);',
+		'if (thrown instanceof UnansweredError) return CHECKED;',
+	),
+	plant(
+		'what has passed is checked again',
+		'items/checks.ts',
+		'memory.passed[check.key] = true;',
+		'',
 	),
 ];

@@ -2,7 +2,15 @@ import fc from 'fast-check';
 
 import { creates, long, never, noKills, one, short, usualHost, type Part } from './aim.cts';
 import { mostly, ms, sometimes } from './arbitraries.cts';
-import { callers, executionWith, itemsOf, optionsWith, starters } from './executions.cts';
+import {
+	callers,
+	executionWith,
+	itemsOf,
+	itemThatTakes,
+	optionsWith,
+	retry,
+	starters,
+} from './executions.cts';
 import type { CallSpec, FaultKind, LimiterSpec } from './world.cts';
 import { faultOf, services } from './worldsServices.cts';
 
@@ -98,6 +106,33 @@ export const calls: fc.Arbitrary<Part> = fc.record({
 		}),
 	),
 	kills: noKills,
+});
+
+const maybeWrong = itemThatTakes(ms(200_000)).chain((made) =>
+	mostly(false, 3, fc.constant(true)).map((isWrong) => ({ ...made, isWrong })),
+);
+
+/** All items are checked first, some are wrong, and some checks meet trouble. */
+export const checked: fc.Arbitrary<Part> = fc.record({
+	service: services({
+		faults: mostly([], 1, fc.array(faultOf(undefined, fc.constant('dryRun')), { maxLength: 2 })),
+	}),
+	executions: one(
+		executionWith({
+			...creates,
+			items: itemsOf(maybeWrong, 1, 6),
+			options: optionsWith({ checkFirst: fc.constant(true) }),
+			maxTries: mostly(0, 1, fc.integer({ min: 2, max: 5 })),
+			retries: fc.array(retry, { maxLength: 2 }),
+		}),
+	),
+	kills: mostly<Part['kills']>(
+		[],
+		2,
+		fc.array(fc.record({ atMs: ms(100_000), afterRequest: fc.nat(12), awayMs: ms(60_000) }), {
+			maxLength: 1,
+		}),
+	),
 });
 
 /** Lists of agents that are long, odd, or change while they are read. */

@@ -7,9 +7,12 @@ import type { Process } from './process.cts';
 import { modeOf } from './starters.cts';
 import type { ExecutionSpec } from './world.cts';
 
+/** How long after one another the calls of a batch begin. */
+const CALLS_APART_MS = 100;
+
 /**
  * A host that calls the node by itself: no engine takes its requests. An agent calls its tool once for each of
- * the model's wishes, all at the same time.
+ * the model's wishes, nearly at the same time.
  */
 export async function callDirectly(
 	process: Process,
@@ -21,8 +24,9 @@ export async function callDirectly(
 	clock.owner = process;
 	const isTool = spec.host === 'tool';
 	const node = { ...nodeOf(spec), ...(isTool && { type: 'agentInvocationTool' }) };
-	const data = isTool ? atFirst(workflowOf(spec)) : undefined;
+	const data = isTool ? atFirst(workflowOf(spec), clock.date) : undefined;
 	const call = async (turn: number) => {
+		await new Promise<void>((resolve) => clock.after(turn * CALLS_APART_MS, resolve, process));
 		attempt.calls.push({ at: clock.now, turn });
 		const items = spec.items.map((_, item) => ({
 			json: { tag: tagOf(attempt.index, turn, item) },

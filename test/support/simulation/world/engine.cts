@@ -109,14 +109,19 @@ export function workflowOf(spec: ExecutionSpec): Workflow {
 	});
 }
 
-/** What n8n stores of an execution when it begins. */
-export function atFirst(workflow: Workflow): IRunExecutionData {
+/**
+ * What n8n stores of an execution when it begins. Its Retry has the date of the first one.
+ *
+ * @param date of the beginning, in ms since the epoch
+ */
+export function atFirst(workflow: Workflow, date: number): IRunExecutionData {
 	return {
 		version: 1,
 		startData: {},
 		resultData: { runData: {} },
 		executionData: {
 			contextData: {},
+			runtimeData: { version: 1, establishedAt: date, source: 'trigger' },
 			nodeExecutionStack: [
 				{ node: workflow.getNode(TRIGGER)!, data: { main: [[{ json: {} }]] }, source: null },
 			],

@@ -44,6 +44,7 @@ export const itemThatTakes = (durationMs: fc.Arbitrary<number | null>): fc.Arbit
 		}),
 		isVolatile: mostly(false, 5, fc.constant(true)),
 		agent: fc.nat(1),
+		isWrong: mostly(false, 15, fc.constant(true)),
 		ownKey: mostly(false, 9, fc.constant(true)),
 	});
 
@@ -70,6 +71,7 @@ const optionFields: Made<OptionsSpec> = {
 		fc.constantFrom<Array<number | string>>(1, 2, 3, 10, '5', '2.0'),
 	),
 	retryCreateOnServerError: sometimes<boolean | string>(6, booleans),
+	checkFirst: sometimes<boolean | string>(4, booleans),
 };
 
 /** Options, some of them of one's own. */

@@ -2,6 +2,8 @@ import type { ICredentialDataDecryptedObject, IDataObject, INode } from 'n8n-wor
 
 import type { Answered } from './answers.cts';
 import type { SeenRequest } from './history.cts';
+import type { Limiter } from './limiters.cts';
+import type { LimiterSpec } from './world.cts';
 
 /** What a test does with its own hand in a world, beyond what a world's JSON can say. */
 export interface Hand {
@@ -11,12 +13,16 @@ export interface Hand {
 	 * @param own makes the service do its work, and gives its answer
 	 */
 	respond?(seen: SeenRequest, own: () => Answered): Partial<Answered> | Error | undefined;
+	/** How the service limits requests, and how a refusal says when to come back, in place of the world's. */
+	limits?: { limiter: Limiter; retryAfter: LimiterSpec['retryAfter'] };
 	/** Parameters of the node by their names, in place of the world's. */
 	parameters?(item: number): IDataObject;
 	/** What n8n gives of the credential, in place of the world's. */
 	credential?(item: number): Promise<ICredentialDataDecryptedObject>;
 	/** Whether n8n does not tell what it has stored of an execution. */
 	isSilent?: boolean;
+	/** Settings of the workflow, beside the world's. */
+	settings?: IDataObject;
 	/** Properties of the node in the call. */
 	node?: Partial<INode>;
 }

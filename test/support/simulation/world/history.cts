@@ -125,6 +125,11 @@ export function tagOf(execution: number, turn: number, item: number): string {
 	return `e${execution}t${turn}i${item}`;
 }
 
+/** The number of the execution of a tag. */
+export function executionOf(tag: string): number {
+	return Number(tag.split(/\D/).find(Boolean));
+}
+
 /** The turn of a tag. */
 export function turnOf(tag: string): number {
 	return Number(tag.split(/\D/).filter(Boolean)[1]);

@@ -1,4 +1,5 @@
 import type { History } from './history.cts';
+import { checksFirst } from './promises/checks.cts';
 import { Facts } from './promises/facts.cts';
 import {
 	endedInTime,
@@ -32,6 +33,7 @@ export const invariants: Record<string, (facts: Facts) => string[]> = {
 	'A wait ends before the workflow does': endsBeforeWorkflow,
 	'An item fails only for a reason that is true': failsForAReason,
 	'What may have been started is said': tellsOfDoubt,
+	'All items are checked before the first run is started, where the user wants that': checksFirst,
 	'A temporary failure does not end a wait': temporaryFailuresPass,
 	'No more items are under way than Max Concurrency says': keepsToConcurrency,
 	'Executions take turns': takesTurns,

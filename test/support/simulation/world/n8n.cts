@@ -7,7 +7,7 @@ import type { Attempt } from './history.cts';
 import type { LoadedPackage } from './nodeCode.cts';
 import { Process, type Surroundings } from './process.cts';
 import { modeOf } from './starters.cts';
-import type { ExecutionSpec, RetrySpec, World } from './world.cts';
+import type { RetrySpec, World } from './world.cts';
 
 /** The n8n of a world: its processes, one after the other, and its database. */
 export class N8n {
@@ -37,7 +37,7 @@ export class N8n {
 	start(): void {
 		this.process = new Process(this.host, this.load());
 		for (const [index, spec] of this.world.executions.entries()) {
-			this.later(spec.startsAtMs, () => this.begin(index, spec));
+			if (spec.startsAtMs < Infinity) this.later(spec.startsAtMs, () => this.begin(index));
 			if (spec.cancelAtMs !== undefined) {
 				this.later(spec.cancelAtMs, () => this.stop(index));
 			}
@@ -71,8 +71,10 @@ export class N8n {
 		return this.database.rows.filter(({ attempt }) => attempt.index === index).at(-1);
 	}
 
-	private begin(index: number, spec: ExecutionSpec): void {
-		if (this.isAway) return this.later(1_000, () => this.begin(index, spec));
+	/** Begins an execution, or does so as soon as n8n is there. */
+	begin(index: number): void {
+		if (this.isAway) return this.later(1_000, () => this.begin(index));
+		const spec = this.world.executions[index]!;
 		const attempt = this.database.newAttempt(index);
 		if (spec.host === 'tool' || spec.host === 'bare') {
 			this.pending++;
@@ -80,7 +82,7 @@ export class N8n {
 			void callDirectly(this.process, attempt, spec, runIds).then(() => this.pending--);
 			return;
 		}
-		const data = atFirst(workflowOf(spec));
+		const data = atFirst(workflowOf(spec), this.host.clock.date);
 		this.run(this.database.add(attempt, data, [...spec.retries]));
 	}
 

@@ -92,6 +92,7 @@ export function contextFor(call: Call): IExecuteFunctions {
 		findsInput: (source) => !data || (data.resultData.runData[source] ?? []).length > 0,
 		settings: {
 			saveExecutionProgress: spec.savesProgress,
+			...hand.settings,
 			...(spec.workflowTimeoutS > 0 && { executionTimeout: spec.workflowTimeoutS }),
 		},
 		establishedAt: data?.executionData?.runtimeData?.establishedAt,

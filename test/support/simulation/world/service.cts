@@ -90,6 +90,9 @@ export class WorldService {
 			return envelope(seen, 404, 'agent_not_found');
 		}
 		if (seen.kind === 'poll') return this.show(seen);
+		if (seen.tag && itemOf(this.history.world, seen.tag).isWrong) {
+			return envelope(seen, 400, 'invalid_parameter_value');
+		}
 		if (seen.kind === 'dryRun') return json(200, { prompt: `of ${seen.tag}`, parameters: {} });
 		if (this.isFull(seen)) return this.refuse(0);
 		seen.started = this.startRun(organizationOf(seen.key), agentId, seen.tag ?? '');
@@ -168,7 +171,7 @@ export class WorldService {
 
 	private refuse(waitMs: number): Answered {
 		const answer = json(429, {});
-		const style = this.spec.limiter?.retryAfter ?? 'none';
+		const { retryAfter: style = 'none' } = this.hand.limits ?? this.spec.limiter ?? {};
 		const seconds = Math.ceil(waitMs / 1_000);
 		if (style === 'seconds') answer.headers['retry-after'] = String(seconds);
 		if (style === 'date') {
@@ -181,6 +184,7 @@ export class WorldService {
 
 	private limiterOf(key: number): Limiter {
 		const { limiter } = this.spec;
+		if (this.hand.limits) return this.hand.limits.limiter;
 		const known = this.limiters.get(key);
 		if (known) return known;
 		const made = limiter ? limiterFrom(limiter) : () => 0;

@@ -106,6 +106,8 @@ export interface ItemSpec {
 	isVolatile: boolean;
 	/** Which of the service's agents, from 0. */
 	agent: number;
+	/** Whether the service takes its values for wrong. */
+	isWrong?: boolean;
 	/** Which key the item's credential has: one more than this execution's, or its own. */
 	ownKey: boolean;
 }
@@ -119,6 +121,7 @@ export interface OptionsSpec {
 	outputFormat?: 'text' | 'json';
 	maxConcurrency?: number | string;
 	retryCreateOnServerError?: boolean | string;
+	checkFirst?: boolean | string;
 }
 
 /** What has started an execution, or the first of those that have called one another up to it. */
@@ -145,6 +148,7 @@ export interface RetrySpec {
 }
 
 export interface ExecutionSpec {
+	/** Infinity: when a test says so. */
 	startsAtMs: number;
 	/** Which API key. */
 	key: number;

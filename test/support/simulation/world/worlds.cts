@@ -11,7 +11,7 @@ import {
 	stoppedTwice,
 	stops,
 } from './aimsAtRetries.cts';
-import { agentLists, calls, crowds, leftAlone } from './aimsAtService.cts';
+import { agentLists, calls, checked, crowds, leftAlone } from './aimsAtService.cts';
 import { services } from './worldsServices.cts';
 import type { World } from './world.cts';
 
@@ -61,6 +61,7 @@ export const worlds: fc.Arbitrary<World> = fc
 			{ weight: 1, arbitrary: leftAlone },
 			{ weight: 2, arbitrary: calls },
 			{ weight: 1, arbitrary: agentLists },
+			{ weight: 2, arbitrary: checked },
 		),
 		fc.nat(),
 		mostly<string>('2.41.0', 4, fc.constantFrom('1.123.81', '2.35.0', '3.0.0')),

@@ -87,18 +87,19 @@ export class Facts {
 	private failuresOf(attempt: Attempt): SaidFailure[] {
 		return [...attempt.endings].flatMap(([turn, { at, outputs, error }]) => {
 			if (error) {
-				const item = Number(error.context?.itemIndex ?? 0);
 				const { description = '', context = {} } = error;
+				const said = ofCheck(error.message, Number(context.itemIndex ?? 0));
+				const { item, message } = said;
 				const details = (context.details ?? {}) as Record<string, unknown>;
 				const text = `${error.message} ${description} ${JSON.stringify(context)}`;
 				const tag = tagOf(attempt.index, turn, item);
 				const isItems = error.context?.itemIndex !== undefined;
-				return [{ attempt, at, tag, turn, item, message: error.message, text, details, isItems }];
+				return [{ attempt, at, tag, turn, item, message, text, details, isItems }];
 			}
 			return (outputs ?? []).flat().flatMap((output) => {
-				const { error: message, details = {} } = output.json;
-				if (typeof message !== 'string' || output.json.run_id !== undefined) return [];
-				const item = pairOf(output) ?? 0;
+				const { error, details = {} } = output.json;
+				if (typeof error !== 'string' || output.json.run_id !== undefined) return [];
+				const { item, message } = ofCheck(error, pairOf(output) ?? 0);
 				return [
 					{
 						...{ attempt, at, turn, item, message, isItems: true },
@@ -110,6 +111,15 @@ export class Facts {
 			});
 		});
 	}
+}
+
+const OF_CHECK =
+	/^Item (\d+)(?: and \d+ others?)? (?:did not pass the check|could not be checked): (.*)$/s;
+
+/** What is said of an item's check, though other items may say it; else what the item says. */
+function ofCheck(message: string, item: number): { item: number; message: string } {
+	const [, checked, said] = OF_CHECK.exec(message) ?? [];
+	return said === undefined ? { item, message } : { item: Number(checked), message: said };
 }
 
 export function isTrue(value: unknown): boolean {

@@ -100,7 +100,7 @@ export function takesTurns(facts: Facts): string[] {
 		if (spec.credentialAway || attempt.retryOf || spec.options.maxConcurrency !== undefined)
 			return [];
 		const first = history.requests.find(
-			({ kind, execution }) => kind === 'create' && execution === attempt,
+			({ kind, execution }) => (kind === 'create' || kind === 'dryRun') && execution === attempt,
 		);
 		if (!first) return [];
 		const waited = first.sentAt - attempt.beganAt;
@@ -118,7 +118,7 @@ export function takesTurns(facts: Facts): string[] {
 		const most = 12_000 + windows + paused + (6 * others * 1_000) / perSecond;
 		return waited > most
 			? [
-					`execution ${attempt.id}, of ${spec.items.length} items, waited ${Math.round(waited / 1_000)} s for its first create, ${Math.round(most / 1_000)} at most were due`,
+					`execution ${attempt.id}, of ${spec.items.length} items, waited ${Math.round(waited / 1_000)} s for its first request, ${Math.round(most / 1_000)} at most were due`,
 				]
 			: [];
 	});
@@ -127,10 +127,10 @@ export function takesTurns(facts: Facts): string[] {
 /** How many requests a second the node begins with. */
 const FIRST_RATE = 80;
 
-/** As many as the node may send before it knows anything of the service, and in which time in ms. */
-const FIRST_BURST = { most: 20, withinMs: 100 };
+/** As many as may be under way then, whatever the rate. */
+const FIRST_UNDER_WAY = 15;
 
-/** What a process of n8n sends first is spread over time. */
+/** What a process of n8n sends first is spread over time, or over round trips. */
 export function doesNotFlood({ history }: Facts): string[] {
 	const begins = [0, ...history.kills.map(({ backAt }) => backAt)];
 	// Those that wait for their turn under the key before are sent with the new one.
@@ -138,13 +138,17 @@ export function doesNotFlood({ history }: Facts): string[] {
 	return [...keys].flatMap((key) =>
 		begins.flatMap((from, index) => {
 			const until = begins[index + 1] ?? Infinity;
-			const sent = history.requests
-				.filter((one) => one.key === key && one.sentAt >= from && one.sentAt < until)
-				.map(({ sentAt }) => sentAt);
-			const early = sent.filter((at) => at < sent[0]! + 1_000);
-			const { most, withinMs } = FIRST_BURST;
-			const isDense = early.some((at, nth) => at - (early[nth - most] ?? -Infinity) < withinMs);
-			return isDense ? [`more than ${most} requests were sent within ${withinMs} ms`] : [];
+			const sent = history.requests.filter(
+				(one) => one.key === key && one.sentAt >= from && one.sentAt < until,
+			);
+			const [first] = sent;
+			const early = sent.filter(({ sentAt }) => sentAt < first!.sentAt + 1_000);
+			const flood = early.find(({ sentAt }, nth) => {
+				const underWay = early.slice(0, nth).filter(({ answeredAt }) => answeredAt > sentAt);
+				const byRate = (FIRST_RATE * (sentAt - first!.sentAt)) / 1_000;
+				return underWay.length > FIRST_UNDER_WAY + byRate;
+			});
+			return flood ? [`too many requests were under way when ${flood.number} was sent`] : [];
 		}),
 	);
 }

@@ -112,6 +112,10 @@ const CLAIMS: Claim[] = [
 			),
 	],
 	[/^The agent has no model/, met('rejected')],
+	[
+		/^(Parameter 'tag' of agent|A parameter's value is not one that)/,
+		(facts, { tag }) => itemOf(facts.history.world, tag).isWrong === true,
+	],
 	[/^The service rejected the request/, met('foreign4xx', 'empty4xx')],
 	[/redirects to another/, met('redirect')],
 	[/^No connection to the service/, met('refused', 'dns')],

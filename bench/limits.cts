@@ -1,0 +1,282 @@
+import { Pace } from '../nodes/AgentInvocation/service/pace.ts';
+import {
+	fixedWindow,
+	slidingWindow,
+	tokenBucket,
+	type Limiter,
+} from '../test/support/simulation/world/limiters.cts';
+import { octokit, awsAdaptive } from './otherPaces.cts';
+import { randomFrom } from './virtualTime.cts';
+
+const SECOND = 1_000;
+
+/** For how long each client sends, in ms. */
+const FOR_MS = 600 * SECOND;
+
+/** What a request costs n8n itself, in ms, so that it sends no faster. */
+const ENGINE_MS = 2.5;
+
+/** What a client learns about one request. */
+export interface Learned {
+	kind: 'ok' | 'rateLimited';
+	status: number;
+	retryAfter?: string;
+}
+
+/** What decides when requests are sent. Moments are in ms. */
+export interface PaceLike {
+	/** When the next request may be sent. */
+	readonly opensAt: number;
+	/** A request is sent. */
+	take(now: number): void;
+	learn(answer: Learned, sentAt: number, now: number): void;
+}
+
+/** A service, and the clients that use one key of it. */
+interface Case {
+	name: string;
+	limiter: () => Limiter;
+	/** Requests a second that the service carries, or that are offered where it has no limit. */
+	rate: number;
+	/** The time that its limit is about, in ms. */
+	windowMs: number;
+	saysRetryAfter: boolean;
+	clients?: number;
+	roundTripMs?: number;
+	/** The share of requests that are refused at random, without Retry-After. */
+	strays?: number;
+	/** Requests a second that a client has to send; without it, it always has one. */
+	offered?: number;
+}
+
+/** What came of a case. */
+interface Result {
+	/** The share of the limit, or of what was offered, that was carried. */
+	carried: number;
+	/** The share of the requests that were refused. */
+	refused: number;
+	/** The longest time after the first window in which nothing was carried, in s. */
+	silenceS: number;
+}
+
+const windows: Array<[limit: number, windowS: number]> = [
+	[5, 1],
+	[20, 1],
+	[100, 1],
+	[200, 10],
+	[60, 60],
+	[600, 60],
+];
+
+const windowCases = windows.flatMap(([limit, windowS]) => {
+	const windowMs = windowS * SECOND;
+	const rate = limit / windowS;
+	const of: Array<[string, () => Limiter]> = [
+		['fixed', () => fixedWindow(limit, windowMs)],
+		['fixed, begun before', () => fixedWindow(limit, windowMs, 0.3 * windowMs)],
+		['sliding', () => slidingWindow(limit, windowMs)],
+		['bucket', () => tokenBucket(rate, windowMs)],
+	];
+	return of.flatMap(([what, limiter]) =>
+		[true, false].map((saysRetryAfter): Case => {
+			const name = `${limit} in ${windowS} s, ${what}`;
+			return { name, limiter, rate, windowMs, saysRetryAfter };
+		}),
+	);
+});
+
+const shared = (
+	clients: number,
+	limit: number,
+	windowS: number,
+	saysRetryAfter: boolean,
+): Case => ({
+	name: `${limit} in ${windowS} s, sliding, ${clients} clients`,
+	limiter: () => slidingWindow(limit, windowS * SECOND),
+	rate: limit / windowS,
+	windowMs: windowS * SECOND,
+	saysRetryAfter,
+	clients,
+});
+
+const cases: Case[] = [
+	...windowCases,
+	...[true, false].flatMap((saysRetryAfter): Case[] => [
+		shared(4, 20, 1, saysRetryAfter),
+		shared(8, 100, 1, saysRetryAfter),
+		shared(4, 600, 60, saysRetryAfter),
+		{
+			name: '20 in 1 s, fixed, a round trip of 1 s',
+			limiter: () => fixedWindow(20),
+			rate: 20,
+			windowMs: SECOND,
+			saysRetryAfter,
+			roundTripMs: SECOND,
+		},
+		{
+			name: '600 in 60 s, fixed, a round trip of 1 s',
+			limiter: () => fixedWindow(600, 60 * SECOND),
+			rate: 10,
+			windowMs: 60 * SECOND,
+			saysRetryAfter,
+			roundTripMs: SECOND,
+		},
+		{
+			name: '50 a second, sliding, then 10, then 50',
+			limiter: () => {
+				const limits = [slidingWindow(50), slidingWindow(10), slidingWindow(50)];
+				return (now) => limits[Math.min(Math.floor(now / (FOR_MS / 3)), 2)]!(now);
+			},
+			rate: 110 / 3,
+			windowMs: SECOND,
+			saysRetryAfter,
+		},
+	]),
+	{
+		name: 'no limit, 2% refused at random, 20 a second offered',
+		limiter: () => () => 0,
+		rate: 20,
+		windowMs: SECOND,
+		saysRetryAfter: false,
+		strays: 0.02,
+		offered: 20,
+	},
+];
+
+const paces: Array<[string, () => PaceLike]> = [
+	['This node', () => new Pace()],
+	['AWS adaptive', awsAdaptive],
+	['octokit', octokit],
+];
+
+export const limitHeads = [
+	'Limit',
+	'Retry-After',
+	...paces.flatMap(([name]) => [`${name}: carried`, 'refused', 'silence (s)']),
+];
+
+/** A row for each case. */
+export function limitRows(): Array<Array<string | number>> {
+	return cases.map((one) => [
+		one.name,
+		one.strays ? 'no' : one.saysRetryAfter ? 'yes' : 'no',
+		...paces.flatMap(([, make]) => {
+			const { carried, refused, silenceS } = worst([1, 2, 3].map((seed) => send(one, make, seed)));
+			return [carried.toFixed(2), `${(100 * refused).toFixed(1)}%`, silenceS.toFixed(1)];
+		}),
+	]);
+}
+
+/** The targets that this node misses, by the cases. */
+export function limitMisses(): Array<Array<string | number>> {
+	return cases.flatMap((one) => {
+		const { carried, refused, silenceS } = worst(
+			[1, 2, 3].map((s) => send(one, () => new Pace(), s)),
+		);
+		const most = one.saysRetryAfter ? 5 : 15;
+		const wrong = [
+			carried < 0.85 && !one.strays && `carries ${carried.toFixed(2)}`,
+			carried < 0.75 && one.strays && `carries ${carried.toFixed(2)}`,
+			refused > 0.05 && !one.strays && `${(100 * refused).toFixed(1)}% refused`,
+			silenceS > most && !one.offered && `a silence of ${silenceS.toFixed(1)} s`,
+		].filter((what) => what !== false);
+		return wrong.length > 0
+			? [[one.name, one.saysRetryAfter ? 'yes' : 'no', wrong.join(', '), reasonOf(one)]]
+			: [];
+	});
+}
+
+export const missHeads = ['Limit', 'Retry-After', 'Missed', 'Why'];
+
+function reasonOf({ name, roundTripMs }: Case): string {
+	if (name.includes('begun before')) {
+		return 'The first window is shorter than the others, so the first estimate is too high';
+	}
+	if (roundTripMs) return 'All that is under way when the first refusal comes is refused too';
+	if (name.includes('bucket')) return 'Its burst is taken for its rate until it is empty';
+	if (name.includes('then'))
+		return 'A limit that has risen is tried only a minute after the last refusal';
+	return 'Without Retry-After, the length of the window is found by asking now and then';
+}
+
+function worst(results: Result[]): Result {
+	return {
+		carried: Math.min(...results.map(({ carried }) => carried)),
+		refused: Math.max(...results.map(({ refused }) => refused)),
+		silenceS: Math.max(...results.map(({ silenceS }) => silenceS)),
+	};
+}
+
+interface UnderWay {
+	client: Client;
+	sentAt: number;
+	answeredAt: number;
+	answer: Learned;
+}
+
+interface Client {
+	pace: PaceLike;
+	/** How many requests it has to send. */
+	has: number;
+	/** When n8n is free to send its next one. */
+	freeAt: number;
+}
+
+/** Sends for ten minutes, and counts; nothing waits for real. */
+function send(one: Case, makePace: () => PaceLike, seed: number): Result {
+	const { clients: count = 1, roundTripMs = 50, strays = 0, offered, windowMs } = one;
+	const { random } = Math;
+	// Backing off has a part of chance.
+	Math.random = randomFrom(seed * 7_919);
+	const limiter = one.limiter();
+	const has = offered ? 0 : Infinity;
+	const clients = Array.from({ length: count }, (): Client => ({
+		pace: makePace(),
+		has,
+		freeAt: 0,
+	}));
+	const underWay: UnderWay[] = [];
+	let [sent, carried, refused, silenceMs, carriedAt, offeredAt] = [0, 0, 0, 0, windowMs, 0];
+	for (let now = 0; ;) {
+		const opensAt = ({ pace, has, freeAt }: Client) =>
+			has >= 1 ? Math.max(now, pace.opensAt, freeAt) : Infinity;
+		const next = clients.reduce((a, b) => (opensAt(b) < opensAt(a) ? b : a));
+		const answered = underWay[0];
+		const offersAt = offered ? offeredAt : Infinity;
+		const at = Math.min(opensAt(next), answered?.answeredAt ?? Infinity, offersAt);
+		if (at > FOR_MS) break;
+		now = at;
+		if (at === offersAt) {
+			for (const client of clients) client.has++;
+			offeredAt += SECOND / (offered ?? 1);
+		} else if (answered?.answeredAt === at) {
+			underWay.shift();
+			const { client, sentAt, answer } = answered;
+			client.pace.learn(answer, sentAt, now);
+			if (answer.kind === 'ok') {
+				carried++;
+				silenceMs = Math.max(silenceMs, now - carriedAt);
+				carriedAt = Math.max(carriedAt, now);
+			} else {
+				refused++;
+				client.has++;
+			}
+		} else {
+			next.pace.take(now);
+			next.has--;
+			next.freeAt = now + ENGINE_MS;
+			sent++;
+			const waitMs = limiter(now + roundTripMs / 2);
+			const isRefused = waitMs > 0 || Math.random() < strays;
+			const retryAfter = String(Math.max(1, Math.ceil(waitMs / SECOND)));
+			const answer: Learned = isRefused
+				? { kind: 'rateLimited', status: 429, ...(one.saysRetryAfter && { retryAfter }) }
+				: { kind: 'ok', status: 200 };
+			underWay.push({ client: next, sentAt: now, answeredAt: now + roundTripMs, answer });
+		}
+	}
+	Math.random = random;
+	silenceMs = Math.max(silenceMs, FOR_MS - carriedAt);
+	const possible = (one.rate * (offered ? count : 1) * FOR_MS) / SECOND;
+	return { carried: carried / possible, refused: refused / sent, silenceS: silenceMs / SECOND };
+}

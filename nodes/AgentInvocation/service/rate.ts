@@ -1,0 +1,184 @@
+import { RecentRequests } from './recentRequests';
+
+export const SECOND = 1_000;
+
+/** Requests a second. The first one applies until something is known of the service's limit. */
+const RATE = { first: 80, highest: 1_000, lowest: 0.5 };
+
+/** By which factor the rate grows in a second, and, once the limit is known, in one step of growth. */
+const GROWTH = { unlimited: 1.5, limited: 1.08 };
+
+/** A step takes this many times as long as the service was closed. */
+const STEP_CLOSURES = 8;
+
+/** For how long a rate that was found is kept before more is tried, in ms: the longest common window. */
+const HOLD_MS = 60_000;
+
+/** What is kept of the rate that the service has carried. */
+const KEPT_OF_CARRIED = 0.95;
+
+/**
+ * The least that one refusal leaves of the rate, before and after the limit is known. A bucket that was almost
+ * empty carries next to nothing.
+ */
+const LEAST_KEPT = { unknown: 0.25, known: 0.5 };
+
+/** A rate that is still refused now and then is lowered so far each time, and so far in all. */
+const KEPT_OF_FOUND = { each: 0.97, inAll: 0.9 };
+
+/** What was carried is measured over a second, or over this many requests where they take longer. */
+const MEASURED_REQUESTS = 20;
+
+/** If a refusal follows a pause sooner than this, in ms, the limit has fallen. */
+const SOON_MS = 2_000;
+
+/** A time in which the service refuses. Moments are those of the clock, in ms. */
+export interface Closure {
+	/** When its first refused request was sent. */
+	from: number;
+	/** Until when it is known to have lasted. */
+	until: number;
+	/** For how long requests were sent before it, in ms. */
+	ranMs: number;
+}
+
+/**
+ * How many requests a second the service carries, as far as its answers show. Moments are those of the clock,
+ * in ms.
+ *
+ * Others may use the API key too. So while a rate that was found is kept, a refusal hardly lowers it, unless
+ * it follows soon after a pause: then the limit itself has fallen.
+ */
+export class Rate {
+	private rate = RATE.first;
+
+	private isLimitKnown = false;
+
+	/** The rate that was found when the limit was met. */
+	private foundRate = Infinity;
+
+	/** When the rate begins to grow; Infinity from when it is lowered until the pause is over. */
+	private growsAt = Infinity;
+
+	/** How long one step of growth takes once the limit is known, in ms. */
+	private stepMs = SECOND;
+
+	private readonly recent = new RecentRequests(2 * HOLD_MS);
+
+	/** The time between two requests, in ms. */
+	get apartMs(): number {
+		return SECOND / this.rate;
+	}
+
+	/** The first request after a pause is sent. */
+	resume(now: number): void {
+		if (this.growsAt < Infinity) return;
+		this.growsAt = now + (this.isLimitKnown ? HOLD_MS : SECOND);
+	}
+
+	/** A request is sent. */
+	take(now: number): void {
+		this.recent.add(now);
+		if (now < this.growsAt) return;
+		// Growing with each request and not with time, a rate that nobody uses does not grow.
+		const [factor, ms] = this.isLimitKnown
+			? [GROWTH.limited, this.stepMs]
+			: [GROWTH.unlimited, SECOND];
+		this.rate = Math.min(this.rate * factor ** (this.apartMs / ms), RATE.highest);
+	}
+
+	/** A request was refused. */
+	refuse(sentAt: number): void {
+		this.recent.refuse(sentAt);
+	}
+
+	/**
+	 * One request was refused, and others were carried.
+	 *
+	 * @param ranMs for how long requests were sent since the latest pause
+	 */
+	meetStray(now: number, ranMs: number): void {
+		const isRare = this.recent.shareCarried(now - 2 * this.measuredMs) >= KEPT_OF_CARRIED;
+		if (!this.isLimitKnown) {
+			if (isRare) return;
+			const kept = this.carried(now, ranMs) * KEPT_OF_CARRIED;
+			this.find(Math.max(kept, this.rate * LEAST_KEPT.unknown));
+			this.growsAt = now + HOLD_MS;
+			return;
+		}
+		if (now >= this.growsAt) {
+			this.foundRate = Math.max(this.foundRate, this.rate);
+			this.growsAt = now + HOLD_MS;
+		}
+		if (!isRare) this.foundRate *= KEPT_OF_FOUND.each;
+		this.lower();
+	}
+
+	/**
+	 * The service begins to refuse.
+	 *
+	 * @param wasExceeded whether requests may have been sent faster than the rate
+	 */
+	slowDown({ from, ranMs }: Closure, wasExceeded: boolean): void {
+		// A pause that was too short says nothing about the rate.
+		if (this.recent.carried(from - ranMs, from) === 0) return;
+		const carried = this.carried(from, ranMs);
+		if (wasExceeded) this.rate = Math.max(this.rate, carried);
+		const isSoon = ranMs < SOON_MS;
+		if (this.isLimitKnown && !isSoon) {
+			// A rate that is not used says nothing about the limit.
+			if (carried < this.rate * LEAST_KEPT.known) return;
+			if (from < this.growsAt) return this.lower();
+		}
+		const least = this.rate * LEAST_KEPT[this.isLimitKnown ? 'known' : 'unknown'];
+		// What came in a burst says little.
+		const isKnown = this.isLimitKnown || (ranMs >= SECOND && carried >= least);
+		this.find(Math.max(Math.min(carried, this.rate) * KEPT_OF_CARRIED, least));
+		this.isLimitKnown = isKnown;
+		this.growsAt = Infinity;
+	}
+
+	/**
+	 * The service carries requests again. If it was closed for long, its limit is one of a longer time: what it
+	 * has carried is spread over the time in which requests were sent and the time in which it was closed.
+	 */
+	speedUp({ from, until, ranMs }: Closure, now: number): void {
+		const closedMs = until - from;
+		const stepMs = Math.max(STEP_CLOSURES * closedMs, this.stepMs * KEPT_OF_CARRIED, SECOND);
+		this.stepMs = Math.min(stepMs, 2 * HOLD_MS);
+		if (closedMs <= SECOND || ranMs === 0) return;
+		const openMs = Math.max(ranMs, SECOND);
+		const mostMs = Math.max(this.measuredMs, Math.min(closedMs, HOLD_MS));
+		const carried = this.carried(from, ranMs, mostMs);
+		this.find((carried * openMs * KEPT_OF_CARRIED) / (openMs + closedMs));
+		this.growsAt = now + HOLD_MS;
+	}
+
+	private find(rate: number): void {
+		this.isLimitKnown = true;
+		this.rate = Math.max(rate, RATE.lowest);
+		this.foundRate = this.rate;
+	}
+
+	/** Lowers the rate a little, but not far below the one that was found. */
+	private lower(): void {
+		const least = Math.min(this.rate, this.foundRate * KEPT_OF_FOUND.inAll);
+		this.rate = Math.max(this.rate * KEPT_OF_FOUND.each, least, RATE.lowest);
+	}
+
+	private get measuredMs(): number {
+		return Math.max(SECOND, MEASURED_REQUESTS * this.apartMs);
+	}
+
+	/**
+	 * How many requests a second were carried before a moment. What came in a burst counts as all that a second
+	 * holds.
+	 *
+	 * @param ranMs for how long requests had been sent by then, in ms
+	 * @param mostMs how far back to look at the most, in ms
+	 */
+	private carried(before: number, ranMs: number, mostMs = this.measuredMs): number {
+		const ms = Math.max(Math.min(ranMs, mostMs), SECOND);
+		return (this.recent.carried(before - ms, before) * SECOND) / ms;
+	}
+}

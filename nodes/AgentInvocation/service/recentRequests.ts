@@ -1,0 +1,43 @@
+/** The requests of one API key in the recent past, by when they were sent: moments of the clock, in ms. */
+export class RecentRequests {
+	/** Ascending. A request without an answer counts as carried. */
+	private carriedAt: number[] = [];
+
+	private refusedAt: number[] = [];
+
+	/** @param keptMs for how long requests are kept, at the least */
+	constructor(private readonly keptMs: number) {}
+
+	add(sentAt: number): void {
+		this.carriedAt.push(sentAt);
+		this.carriedAt = this.withoutOld(this.carriedAt, sentAt);
+		this.refusedAt = this.withoutOld(this.refusedAt, sentAt);
+	}
+
+	/** The service has refused the request. */
+	refuse(sentAt: number): void {
+		let index = this.carriedAt.length - 1;
+		// The limiter gives the request its turn a moment before it is sent.
+		while (index >= 0 && this.carriedAt[index]! > sentAt) index--;
+		if (index >= 0) this.carriedAt.splice(index, 1);
+		this.refusedAt.push(sentAt);
+	}
+
+	/** How many requests between the two moments were carried. */
+	carried(from: number, to: number): number {
+		return this.carriedAt.filter((at) => at >= from && at < to).length;
+	}
+
+	/** Which share of the requests since then was carried. */
+	shareCarried(from: number): number {
+		const carried = this.carried(from, Infinity);
+		return carried / (carried + this.refusedAt.filter((at) => at >= from).length);
+	}
+
+	private withoutOld(moments: number[], now: number): number[] {
+		const [oldest = now] = moments;
+		// Rarely, since it copies what is kept.
+		if (oldest >= now - 2 * this.keptMs) return moments;
+		return moments.filter((at) => at >= now - this.keptMs);
+	}
+}

@@ -1,0 +1,59 @@
+import type { IDataObject } from 'n8n-workflow';
+
+/** A fence that begins a line, perhaps as an entry of a list. */
+const FENCE = /^\s*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)?(`{3,}|~{3,})/;
+
+/** The language behind a fence, such as 'json'. */
+const LANGUAGE = /^[ \t]*[\w+#./-]*/;
+
+/**
+ * Parses JSON as language models write it: as it is, or in one Markdown code block, with or without words
+ * around it.
+ *
+ * @throws SyntaxError if the text is neither
+ */
+export function parseJsonOutput(text: string): IDataObject[string] {
+	// `trim` also removes a byte order mark.
+	const json = text.trim();
+	try {
+		return JSON.parse(json);
+	} catch {
+		return JSON.parse(onlyBlockOf(json) ?? json);
+	}
+}
+
+/**
+ * The content of the only Markdown code block in a text; undefined if there is none, another one, or one
+ * without an end.
+ *
+ * Models also write on the lines of the fences: a block may begin right behind its language, and end where a
+ * line ends with its fence. A line of JSON cannot end so, since its texts end with a quotation mark.
+ */
+function onlyBlockOf(text: string): string | undefined {
+	const blocks: string[] = [];
+	let open: { fence: string; from: number } | undefined;
+	for (const { 0: line, index } of text.matchAll(/[^\r\n]+/g)) {
+		const found = open ? undefined : FENCE.exec(line);
+		if (found) open = { fence: found[1] ?? '', from: index + found[0].length };
+		if (!open) continue;
+		const { fence, from } = open;
+		const written = line.slice(Math.max(from - index, 0)).trimEnd();
+		const left = withoutEnd(written, fence.charAt(0));
+		if (written.length - left.length >= fence.length) {
+			const to = index + line.trimEnd().length - (written.length - left.length);
+			blocks.push(text.slice(from, to).replace(LANGUAGE, ''));
+			open = undefined;
+		} else if (found && fence.startsWith('`') && written.includes('`')) {
+			// Code within a line of text is no block.
+			open = undefined;
+		}
+	}
+	return open || blocks.length > 1 ? undefined : blocks[0];
+}
+
+/** The text without the repetitions of a character at its end. */
+function withoutEnd(text: string, character: string): string {
+	let end = text.length;
+	while (text.charAt(end - 1) === character) end--;
+	return text.slice(0, end);
+}
