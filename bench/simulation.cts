@@ -161,10 +161,10 @@ export const summaryHeads = [
 ];
 
 /** The cells that miss the target, each with what it came to and why. */
-export function missesOf(results: CellResult[]): string[] {
+export function missesOf(results: CellResult[]): string[][] {
 	return large(results)
 		.filter((result) => !isWithinTarget(result))
-		.map((result) => `${describe(result)}: ${figuresOf(result)}; ${reasonOf(result)}`);
+		.map((result) => [describe(result), figuresOf(result), reasonOf(result)]);
 }
 
 function figuresOf({ wallMs, leastMs, ratio, requests, refused }: CellResult): string {
@@ -189,7 +189,7 @@ async function main(): Promise<void> {
 	say('');
 	for (const row of [summaryHeads, ...summaryOf(results)]) say(row.join(' | '));
 	say('');
-	for (const miss of missesOf(results)) say(miss);
+	for (const miss of missesOf(results)) say(miss.join('; '));
 }
 
 function say(line: string): void {
