@@ -105,8 +105,7 @@ export class TestHost {
 	}
 
 	async stop(): Promise<void> {
-		await this.n8n.dispose();
-		await this.sandbox.close();
+		await this.n8n.dispose().finally(() => this.sandbox.close());
 		rmSync(this.folder, { recursive: true, force: true });
 	}
 
