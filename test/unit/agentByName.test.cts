@@ -32,7 +32,9 @@ function worldOf(given: IDataObject = named('Report'), said: Said = {}, failing 
 
 const lists = ({ requests }: OwnWorld) => requests.filter(({ kind }) => kind === 'list').length;
 const started = ({ runs, started }: OwnWorld) =>
-	runs.map(({ agentId }, index) => [agentId, started[index]]);
+	runs
+		.map(({ agentId }, index) => [agentId, started[index]])
+		.sort(([, one = 0], [, other = 0]) => one - other);
 
 test('an execution that was stored goes on without the list of agents', async () => {
 	const { world, hand } = worldOf(undefined, {}, []);

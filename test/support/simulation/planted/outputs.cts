@@ -5,8 +5,8 @@ export const ofOutputs: PlantedDefect[] = [
 	plant(
 		'outputs are paired with the first item',
 		'items/nodeRun.ts',
-		'pairedItem: { item: index } })));',
-		'pairedItem: { item: 0 } })));',
+		'pairedItem: { item: index } });',
+		'pairedItem: { item: 0 } });',
 	),
 	plant(
 		'outputs are in another order',
