@@ -32,9 +32,7 @@ function worldOf(given: IDataObject = named('Report'), said: Said = {}, failing 
 
 const lists = ({ requests }: OwnWorld) => requests.filter(({ kind }) => kind === 'list').length;
 const started = ({ runs, started }: OwnWorld) =>
-	runs
-		.map(({ agentId }, index) => [agentId, started[index]])
-		.sort(([, one = 0], [, other = 0]) => one - other);
+	runs.map(({ agentId }, index) => [agentId, started[index]]).sort();
 
 test('an execution that was stored goes on without the list of agents', async () => {
 	const { world, hand } = worldOf(undefined, {}, []);
