@@ -29,6 +29,7 @@ const REPORTS = {
 	'test/soak/QUEUE.md': ['Soak in queue mode', 'npm run soak -- --queue --keys 3 --minutes 120'],
 	'test/crowds/REPORT.md': ['Crowds', 'npm run crowds'],
 	'bench/RESULTS.md': ['Benchmarks', 'npm run bench'],
+	'bench/LIMITS.md': ['Limits', 'npm run bench -- --limits'],
 	'test/mutation/REPORT.md': ['Mutation', 'npm run test:mutation'],
 } as const;
 
@@ -144,6 +145,12 @@ const EVIDENCE: Evidence[] = [
 		seen: sharedKey,
 		where: ENGINE,
 		report: 'bench/RESULTS.md',
+	},
+	{
+		claim: 'Requests keep to the limits that services have',
+		seen: limits,
+		where: SIMULATED,
+		report: 'bench/LIMITS.md',
 	},
 	{
 		claim: 'A stored wait uses almost no memory',
@@ -263,6 +270,13 @@ function sharedKey(report: Report): string {
 	const load = '20 executions of 10 items of 2 s, 20 requests a second';
 	const row = rowWith(tableWith(report, 'Load', 'Refused'), { Load: load });
 	return `${load}: ${row['First (s)']} s, ${row.Refused} of ${row.Requests} requests refused`;
+}
+
+function limits(report: Report): string {
+	const rows = tableWith(report, 'This node: carried');
+	const carried = rows.map((row) => Number(row['This node: carried']));
+	const missed = tableWith(report, 'Missed').length;
+	return `${rows.length} limits, of 1 to 60 s: the node uses ${Math.min(...carried)} to ${Math.max(...carried)} of each. ${missed} miss a target, each with its reason`;
 }
 
 function costOfWaiting(report: Report): string {
