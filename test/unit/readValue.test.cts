@@ -176,7 +176,7 @@ describe('every parameter of the node', () => {
 
 	test('is among those of these tests', () => {
 		const names = (type: string) => ofType(type).map(([name]) => name);
-		expect(names('boolean')).toHaveLength(5);
+		expect(names('boolean')).toHaveLength(6);
 		expect(names('options').length).toBeGreaterThanOrEqual(9);
 		expect(names('number').length).toBeGreaterThanOrEqual(7);
 	});
