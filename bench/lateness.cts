@@ -1,32 +1,9 @@
-import { Durations } from '../nodes/AgentInvocation/waiting/durations.ts';
 import { delayBeforeNextPoll } from '../nodes/AgentInvocation/waiting/schedule.ts';
 import { distributions, LATENCY_MS } from './policies.cts';
-import { randomFrom } from './virtualTime.cts';
+import { seeRun, thisSchedule, type Knowledge } from '../test/support/schedule.cts';
+import { randomFrom } from '../test/support/simulation/world/random.cts';
 
 // The schedule alone, by arithmetic: many runs, each polled with what is known of those before it.
-
-/** What is known of an agent's runs, and what follows for the next one. */
-interface Knowledge {
-	learn(durationMs: number): void;
-	/** @returns the delay before the next poll, in ms */
-	delay(waitedMs: number): number;
-}
-
-/** The schedule as it ships. */
-export function thisSchedule(): Knowledge {
-	const durations = new Durations();
-	return {
-		learn: (ms) =>
-			durations.learn({
-				run_id: '',
-				status: 'succeeded',
-				created_at: new Date(0).toISOString(),
-				completed_at: new Date(ms).toISOString(),
-			}),
-		delay: (waitedMs) =>
-			delayBeforeNextPoll({ waitedMs, pollIntervalMs: 0, endsMs: durations.endsMs }),
-	};
-}
 
 /** The one before it: a poll that would pass over the median of the latest 25 came forward to it. */
 function medianSchedule(): Knowledge {
@@ -40,29 +17,6 @@ function medianSchedule(): Knowledge {
 			return median + 50 > waitedMs ? Math.min(delay, median + 50 - waitedMs) : delay;
 		},
 	};
-}
-
-interface Seen {
-	/** From the run's end until an answer tells it, in ms. */
-	lateMs: number;
-	/** With the create. */
-	requests: number;
-}
-
-/** Polls one run; its wait begins with the answer to its create. */
-export function seeRun(
-	durationMs: number,
-	{ delay }: Pick<Knowledge, 'delay'>,
-	latencyMs: number,
-): Seen {
-	let waitedMs = 0;
-	for (let requests = 2; ; requests++) {
-		waitedMs += delay(waitedMs);
-		// Half of the latency lies between a create and its answer, and half before the service is asked.
-		const isOver = waitedMs + latencyMs >= durationMs;
-		waitedMs += latencyMs;
-		if (isOver) return { lateMs: waitedMs + latencyMs / 2 - durationMs, requests };
-	}
 }
 
 const LENGTHS_S = [1, 2, 10, 60, 300, 3_600, 8 * 3_600];

@@ -60,3 +60,33 @@ test('no file is imported in a circle', () => {
 			: (graph.get(file) ?? []).flatMap((next) => visit(next, [...trail, file]));
 	expect(files.flatMap((file) => visit(file, [])).slice(0, 3)).toEqual([]);
 });
+
+/** Which files of one folder import from another, as 'file imports file'. */
+function crossing(from: string, to: string): string[] {
+	const project = path.join(__dirname, '../..');
+	const sources = readdirSync(path.join(project, from), { recursive: true, encoding: 'utf8' });
+	return sources
+		.filter((file) => file.endsWith('.cts'))
+		.flatMap((file) => {
+			const place = path.join(from, file);
+			const text = readFileSync(path.join(project, place), 'utf8');
+			return [...text.matchAll(/(?:from|import\() ?'(\.[^']+)'/g)]
+				.map(([, target]) => path.normalize(path.join(path.dirname(place), target!)))
+				.filter((target) => target.startsWith(`${to}${path.sep}`))
+				.map((target) => `${place} imports ${target}`);
+		});
+}
+
+test('tests import nothing of the benchmarks', () => {
+	expect(crossing('test', 'bench')).toEqual([]);
+});
+
+test('benchmarks import of the tests only what they share, and what runs n8n’s engine', () => {
+	const shared = [
+		/imports test\/support\//,
+		/inEngine\.cts imports test\/engine\/(engine|sandboxed)/,
+	];
+	const others = crossing('bench', 'test').filter((one) => !shared.some((is) => is.test(one)));
+	expect(others).toEqual([]);
+	expect(crossing('bench', 'test').length).toBeGreaterThan(3);
+});

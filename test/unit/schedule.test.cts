@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 
-import { seeRun, thisSchedule } from '../../bench/lateness.cts';
-import { randomFrom } from '../../bench/virtualTime.cts';
+import { seeRun, thisSchedule } from '../support/schedule.cts';
+import { randomFrom } from '../support/simulation/world/random.cts';
 import { Durations, durationsOf } from '../../nodes/AgentInvocation/waiting/durations.ts';
 import {
 	delayAfterTemporaryFailure,

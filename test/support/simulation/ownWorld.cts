@@ -1,5 +1,8 @@
+import type { IExecuteFunctions } from 'n8n-workflow';
+
 import { AgentInvocationApi } from '../../../credentials/AgentInvocationApi.credentials.ts';
 import { AgentInvocation } from '../../../nodes/AgentInvocation/AgentInvocation.node.ts';
+import type { Answered } from './world/answers.cts';
 import type { Hand } from './world/hand.cts';
 import {
 	executionOf,
@@ -21,6 +24,9 @@ export interface SaidExecution extends Partial<Omit<ExecutionSpec, 'items'>> {
 	runOf?: (item: number) => Partial<RunSpec>;
 }
 
+/** Sends a request to the service with n8n's request helper. */
+export type Send = (method: 'GET' | 'POST', path: string, body?: object) => Promise<Answered>;
+
 /** What a test says of its world: of its first execution, and of all else. */
 export interface Said extends SaidExecution {
 	/** Other executions, each with the same key unless it says another. */
@@ -29,12 +35,17 @@ export interface Said extends SaidExecution {
 	seed?: number;
 	service?: Partial<ServiceSpec>;
 	hand?: Hand;
+	/** What n8n executes in place of this node, given the tags of its items. */
+	instead?: (send: Send, tags: string[]) => Promise<unknown>;
 	/** When n8n is killed. Each later process has just started; the first one has been up for long. */
 	kills?: World['kills'];
 }
 
 const NODE = '../../../nodes/AgentInvocation/AgentInvocation.node.ts';
 const CREDENTIAL = '../../../credentials/AgentInvocationApi.credentials.ts';
+
+/** More than a bench with the longest runs takes. */
+const MOST_STEPS = 4_000_000;
 
 let worlds = 0;
 
@@ -51,7 +62,15 @@ export class OwnWorld {
 
 	private code: LoadedPackage | undefined;
 
-	constructor({ beside = [], seed = 1, service, hand = {}, kills = [], ...first }: Said = {}) {
+	constructor({
+		beside = [],
+		seed = 1,
+		service,
+		hand = {},
+		kills = [],
+		instead,
+		...first
+	}: Said = {}) {
 		this.world = {
 			seed,
 			service: {
@@ -68,7 +87,10 @@ export class OwnWorld {
 		};
 		// A service of its own, of which the node knows nothing from other tests.
 		const baseUrl = `https://agents-${++worlds}.example.com/api/v1`;
-		const load = () => (this.code = this.code ? loadAnew() : ownCode());
+		const load = () => {
+			const code = this.code ? loadAnew() : ownCode();
+			return (this.code = instead ? { ...code, execute: nodeOf(instead, baseUrl) } : code);
+		};
 		this.setting = settingOf(this.world, load, hand, baseUrl);
 	}
 
@@ -153,7 +175,7 @@ export class OwnWorld {
 
 	private async toTheEnd() {
 		const { history } = this.setting;
-		await pass(this.setting);
+		await pass(this.setting, undefined, MOST_STEPS);
 		if (history.ended !== 'ended') throw new Error('The world does not come to its end');
 		return this.seen(0);
 	}
@@ -198,6 +220,26 @@ function specOf({ count = 1, runOf, ...execution }: SaidExecution): ExecutionSpe
 		ownKey: false,
 	}));
 	return { ...USUAL, ...execution, items };
+}
+
+/** A node that does this for all its items, and outputs them as they are. */
+function nodeOf(act: NonNullable<Said['instead']>, baseUrl: string): LoadedPackage['execute'] {
+	return async function (this: IExecuteFunctions) {
+		const items = this.getInputData();
+		const send: Send = async (method, path, body) => {
+			const request = { method, url: `${baseUrl}${path}`, body };
+			return (await this.helpers.httpRequestWithAuthentication.call(
+				this,
+				'agentInvocationApi',
+				request,
+			)) as Answered;
+		};
+		await act(
+			send,
+			items.map(({ json }) => json.tag as string),
+		);
+		return [items];
+	};
 }
 
 /** The node as the test's own modules have it. */

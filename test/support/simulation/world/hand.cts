@@ -19,6 +19,8 @@ export interface Hand {
 	parameters?(item: number): IDataObject;
 	/** What n8n gives of the credential, in place of the world's. */
 	credential?(item: number): Promise<ICredentialDataDecryptedObject>;
+	/** What each request costs n8n before it is sent, in ms; n8n sends one after the other. */
+	costMs?: number;
 	/** Whether n8n does not tell what it has stored of an execution. */
 	isSilent?: boolean;
 	/** Settings of the workflow, beside the world's. */

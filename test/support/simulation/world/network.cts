@@ -1,6 +1,7 @@
 import type { IHttpRequestOptions } from 'n8n-workflow';
 
 import { answerOf, type Answered } from './answers.cts';
+import type { Hand } from './hand.cts';
 import type { Attempt, History, SeenRequest } from './history.cts';
 import type { WorldService } from './service.cts';
 import type { VirtualClock } from './virtualClock.cts';
@@ -21,12 +22,16 @@ export interface Sender {
 export class Network {
 	private readonly listeners = new Map<number, () => void>();
 
+	/** When n8n has time to send another request. */
+	private freeAt = 0;
+
 	constructor(
 		private readonly spec: ServiceSpec,
 		private readonly service: WorldService,
 		private readonly clock: VirtualClock,
 		private readonly random: () => number,
 		private readonly history: History,
+		private readonly hand: Hand = {},
 	) {}
 
 	/** Calls once when so many requests have been sent. */
@@ -36,7 +41,12 @@ export class Network {
 
 	/** What n8n's request helper does with a request. */
 	async request(options: IHttpRequestOptions, sender: Sender): Promise<Answered> {
-		const { clock, history } = this;
+		const { clock, history, hand } = this;
+		if (hand.costMs !== undefined) {
+			this.freeAt = Math.max(this.freeAt, clock.now) + hand.costMs;
+			const leftMs = this.freeAt - clock.now;
+			await new Promise<void>((resolve) => clock.after(leftMs, resolve));
+		}
 		const [least, most] = this.spec.tripMs;
 		const tripMs = least + this.random() * (most - least);
 		const seen = this.note(options, sender, tripMs);

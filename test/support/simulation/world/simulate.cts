@@ -45,7 +45,7 @@ export function settingOf(
 		apiKeys,
 	};
 	const service = new WorldService(world.service, clock, random, history, hand);
-	const network = new Network(world.service, service, clock, random, history);
+	const network = new Network(world.service, service, clock, random, history, hand);
 	const host: Surroundings = {
 		clock,
 		service,
@@ -61,10 +61,14 @@ export function settingOf(
 }
 
 /** Lets a world happen until nothing is left to happen. */
-export async function pass(setting: Setting, until = () => setting.n8n.isIdle): Promise<void> {
+export async function pass(
+	setting: Setting,
+	until = () => setting.n8n.isIdle,
+	mostSteps = MOST_STEPS,
+): Promise<void> {
 	const { clock, random, history } = setting;
 	await clock.rule(random, async () => {
-		const isOver = await clock.turnUntil(until, MOST_STEPS, MOST_MS);
+		const isOver = await clock.turnUntil(until, mostSteps, MOST_MS);
 		history.ended = isOver ? 'ended' : 'stuck';
 	});
 	history.endedAt = clock.now;
