@@ -6,7 +6,7 @@ import {
 	type Limiter,
 } from '../test/support/simulation/world/limiters.cts';
 import { octokit, awsAdaptive } from './otherPaces.cts';
-import { randomFrom } from './virtualTime.cts';
+import { randomFrom } from '../test/support/simulation/world/random.cts';
 
 const SECOND = 1_000;
 

@@ -17,15 +17,8 @@ import {
 	simulate,
 	LOOP_WAIT_MS,
 } from './policies.cts';
-import {
-	allCells,
-	large,
-	missesOf,
-	simulateCell,
-	summaryHeads,
-	summaryOf,
-	type CellResult,
-} from './simulation.cts';
+import { simulateCell, type CellResult } from '../test/support/simulation/cells.cts';
+import { allCells, large, missesOf, summaryHeads, summaryOf } from './simulation.cts';
 import { startUp } from './startUp.cts';
 
 const { values } = parseArgs({

@@ -1,36 +1,13 @@
 import { parseArgs } from 'node:util';
 
-import { SimulatedHost } from '../test/support/simulation/simulatedHost.cts';
-import { SimulatedService } from '../test/support/simulation/simulatedService.cts';
-import { limiters, type Limiter } from '../test/support/simulation/world/limiters.cts';
-import { onVirtualTime } from './virtualTime.cts';
-
-/** How long each run takes, in ms. */
-const RUN_MS = 2_000;
-
-/** One simulation: executions that begin at the same moment and use one API key. */
-export interface Cell {
-	/** A name in `limiters`; undefined for a service without a limit. */
-	limiter: string | undefined;
-	/** Requests a second that it carries. */
-	rate: number;
-	/** Whether a refusal says when to come back, in whole seconds. */
-	saysRetryAfter: boolean;
-	roundTripMs: number;
-	/** Of each execution. */
-	items: number;
-	executions: number;
-}
-
-export interface CellResult extends Cell {
-	wallMs: number;
-	leastMs: number;
-	/** Of the wall time to the least. */
-	ratio: number;
-	requests: number;
-	refused: number;
-	refusedShare: number;
-}
+import {
+	describe,
+	isWithinTarget,
+	simulateCell,
+	type Cell,
+	type CellResult,
+} from '../test/support/simulation/cells.cts';
+import { limiters } from '../test/support/simulation/world/limiters.cts';
 
 /** All combinations, those with most requests last. */
 export function allCells(): Cell[] {
@@ -51,63 +28,6 @@ export function allCells(): Cell[] {
 		}
 	}
 	return cells.sort((a, b) => a.items * a.executions - b.items * b.executions);
-}
-
-/** What the node itself does in a cell, on virtual time. */
-export async function simulateCell(cell: Cell): Promise<CellResult> {
-	const { saysRetryAfter, roundTripMs, items, executions } = cell;
-	const service = new SimulatedService({
-		runOf: () => ({ durationMs: RUN_MS }),
-		latencyMs: roundTripMs,
-		limiter: limiterOf(cell),
-		saysRetryAfter,
-	});
-	const hosts = Array.from({ length: executions }, () => {
-		const options = { timeout: 0, maxConcurrency: 1_000 };
-		return new SimulatedHost({ service, count: items, options });
-	});
-	for (const host of hosts) host.apiKey = hosts[0]!.apiKey;
-	const { result: outputs, ms: wallMs } = await onVirtualTime(
-		async () => await Promise.all(hosts.map((host) => host.run())),
-	);
-	const succeeded = outputs.flat().filter(({ json }) => json.status === 'succeeded').length;
-	if (succeeded !== items * executions || service.created.length !== succeeded) {
-		throw new Error(`${describe(cell)}: ${succeeded} succeeded of ${service.created.length}`);
-	}
-	const leastMs = leastMsOf(cell);
-	const requests = service.requests.length;
-	const refused = service.requests.filter((request) => request.refused).length;
-	const ratio = wallMs / leastMs;
-	return { ...cell, wallMs, leastMs, ratio, requests, refused, refusedShare: refused / requests };
-}
-
-/** Whether a cell is within the target: 1.3 times the least time, 5 % refused or 25 requests. */
-export function isWithinTarget({ ratio, refused, refusedShare }: CellResult): boolean {
-	return ratio <= 1.3 && (refusedShare <= 0.05 || refused <= 25);
-}
-
-export function describe({ limiter, rate, saysRetryAfter, ...load }: Cell): string {
-	const { roundTripMs, items, executions } = load;
-	const limit = limiter
-		? `${limiter}, ${rate}/s, ${saysRetryAfter ? 'with' : 'no'} Retry-After`
-		: 'no limit';
-	return `${limit}, ${roundTripMs} ms, ${executions} × ${items}`;
-}
-
-function limiterOf({ limiter, rate }: Cell): Limiter {
-	return limiter === undefined ? () => 0 : limiters[limiter]!(rate);
-}
-
-/**
- * The least time for a client that sends evenly at the limiter's rate: all creates, then one poll for each
- * run, when it has ended. One that uses a limiter's burst can take less.
- */
-function leastMsOf({ limiter, rate, roundTripMs, items, executions }: Cell): number {
-	const last = items * executions - 1;
-	const apartMs = limiter === undefined ? 0 : 1_000 / rate;
-	const lastCreateMs = last * apartMs;
-	const lastPollMs = Math.max(lastCreateMs + RUN_MS, (2 * last + 1) * apartMs);
-	return lastPollMs + roundTripMs;
 }
 
 /** Why a cell misses the target: no client can know the limiter before it is refused. */

