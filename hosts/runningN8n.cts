@@ -6,6 +6,9 @@ import { HostUnavailable } from './install.cts';
 import { N8n, owner, type CredentialFile, type WorkflowFile } from './n8n.cts';
 import type { Signal } from './processes.cts';
 
+/** How often the removal of a workflow is tried. */
+const MOST_ATTEMPTS = 5;
+
 const START_TIMEOUT_MS = 180_000;
 
 /**
@@ -102,10 +105,24 @@ export class RunningN8n extends N8n {
 		throw new HostUnavailable(notOurs(`'n8n ${args.join(' ')}'`));
 	}
 
+	/** Removes a workflow, if it is there. On a busy machine, n8n at times refuses that at first. */
 	private async removeWorkflow(id: string): Promise<void> {
-		// n8n deletes what is archived.
-		await this.rest('POST', `/workflows/${id}/archive`).catch(() => {});
-		await this.rest('DELETE', `/workflows/${id}`).catch(() => {});
+		for (let attempts = 1; ; attempts++) {
+			const { data } = await this.rest<{ data: Array<{ id: string; isArchived: boolean }> }>(
+				'GET',
+				'/workflows',
+			);
+			const found = data.find((one) => one.id === id);
+			if (!found) return;
+			try {
+				// n8n deletes what is archived.
+				if (!found.isArchived) await this.rest('POST', `/workflows/${id}/archive`);
+				await this.rest('DELETE', `/workflows/${id}`);
+			} catch (thrown) {
+				if (attempts === MOST_ATTEMPTS) throw thrown;
+				await sleep(1_000);
+			}
+		}
 	}
 
 	private async isUp(): Promise<boolean> {
