@@ -268,7 +268,7 @@ describe('as the tool of an AI Agent', () => {
 		await editor.page.keyboard.press('Control+s');
 
 		const example = readExample('agent-as-ai-tool.json').nodes.find(
-			({ name }) => name === REPORT_NAME,
+			({ name }) => name === 'Start a report',
 		);
 		await until(async () => JSON.stringify(await storedTool()).includes('east or west'));
 		expect((await storedTool())?.parameters).toEqual(example?.parameters?.parameters);
