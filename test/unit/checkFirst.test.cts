@@ -422,3 +422,15 @@ test('a cancelled execution ends the checks, and starts nothing', async () => {
 	expect(world.requests.length).toBeLessThanOrEqual(100);
 	expect(world.runs).toEqual([]);
 });
+
+test('a rate limit of some minutes is waited for, as it is before a run is started', async () => {
+	let refused = false;
+	const hand: Hand = {
+		respond() {
+			if (refused) return undefined;
+			refused = true;
+			return { statusCode: 429, headers: { 'retry-after': '301' } };
+		},
+	};
+	expect((await execute(checking({ count: 3, hand }))).jsons).toHaveLength(3);
+});

@@ -382,6 +382,28 @@ describe('one refusal without Retry-After', () => {
 	);
 });
 
+test('a refusal of an hour ago says nothing about the next one', () => {
+	const client = new Client(noLimit).until(3 * SECOND);
+	client.refuse();
+	client.now += 3_500 * SECOND;
+	client.until(client.now + SECOND).refuse();
+	const from = client.until(client.now + 2 * SECOND).now;
+	expect(client.until(from + 5 * SECOND).in(from, Infinity).length).toBeGreaterThan(100);
+});
+
+test('an outage is taken for no limit', () => {
+	const outage: Limiter = (now) => (now > 10 * SECOND && now < 310 * SECOND ? 30 * SECOND : 0);
+	const client = new Client(outage).until(340 * SECOND);
+	const from = client.now;
+	expect(client.until(from + 10 * SECOND).in(from, Infinity).length).toBeGreaterThan(500);
+});
+
+test('one of twelve that is refused at random does not bring the rate down without end', () => {
+	let sent = 0;
+	const client = new Client(() => (++sent % 12 === 0 ? 1 : 0), false).until(600 * SECOND);
+	expect(client.carriedIn(540 * SECOND, 600 * SECOND)).toBeGreaterThan(8 * 60);
+});
+
 describe('a limit of a longer time', () => {
 	/** The longest time in which nothing was carried. */
 	const longestSilence = (client: Client, from: number) => {

@@ -16,6 +16,9 @@ const MOST_UNDER_WAY_AT_FIRST = 15;
  */
 const LONGEST_BACKOFF = { ms: 10_000, part: 1 / 6 };
 
+/** If nothing is sent for this long, in ms, an earlier refusal says nothing about the next one. */
+const IDLE_MS = 5_000;
+
 /** By how much sending catches up if a timer was late, in ms. */
 const CATCH_UP_MS = 50;
 
@@ -66,6 +69,7 @@ export class Pace {
 	/** A request is sent. */
 	take(now: number): void {
 		if (this.resumedAt === undefined && now >= this.pausedUntil) {
+			if (now - this.pausedUntil > IDLE_MS) this.closure = undefined;
 			this.resumedAt = now;
 			this.rate.resume(now);
 		}
@@ -102,6 +106,7 @@ export class Pace {
 		this.rate.refuse(sentAt);
 		const askedMs = retryAfterMs(answer);
 		if (isNew) {
+			if (sentAt - (this.suspectAt ?? sentAt) > IDLE_MS) this.suspectAt = undefined;
 			if (!this.closure && this.suspectAt === undefined && askedMs === 0) {
 				this.suspectAt = sentAt;
 				return;

@@ -57,13 +57,16 @@ export class Rate {
 	/** The rate that was found when the limit was met. */
 	private foundRate = Infinity;
 
+	/** Stray refusals do not lower it further: at a lower rate, there would be as many. */
+	private leastFoundRate = 0;
+
 	/** When the rate begins to grow; Infinity from when it is lowered until the pause is over. */
 	private growsAt = Infinity;
 
 	/** How long one step of growth takes once the limit is known, in ms. */
 	private stepMs = SECOND;
 
-	private readonly recent = new RecentRequests(2 * HOLD_MS);
+	private readonly recent = new RecentRequests(3 * HOLD_MS);
 
 	/** The time between two requests, in ms. */
 	get apartMs(): number {
@@ -110,7 +113,9 @@ export class Rate {
 			this.foundRate = Math.max(this.foundRate, this.rate);
 			this.growsAt = now + HOLD_MS;
 		}
-		if (!isRare) this.foundRate *= KEPT_OF_FOUND.each;
+		if (!isRare) {
+			this.foundRate = Math.max(this.foundRate * KEPT_OF_FOUND.each, this.leastFoundRate);
+		}
 		this.lower();
 	}
 
@@ -139,16 +144,18 @@ export class Rate {
 	}
 
 	/**
-	 * The service carries requests again. If it was closed for long, its limit is one of a longer time: what it
-	 * has carried is spread over the time in which requests were sent and the time in which it was closed.
+	 * The service carries requests again. If it was closed for up to a minute, its limit is one of a longer time
+	 * than a second: what it has carried is spread over the time in which requests were sent and the time in
+	 * which it was closed. A longer time is taken for an outage, which says nothing about the limit.
 	 */
 	speedUp({ from, until, ranMs }: Closure, now: number): void {
 		const closedMs = until - from;
+		if (closedMs > HOLD_MS + SECOND) return;
 		const stepMs = Math.max(STEP_CLOSURES * closedMs, this.stepMs * KEPT_OF_CARRIED, SECOND);
 		this.stepMs = Math.min(stepMs, 2 * HOLD_MS);
 		if (closedMs <= SECOND || ranMs === 0) return;
 		const openMs = Math.max(ranMs, SECOND);
-		const mostMs = Math.max(this.measuredMs, Math.min(closedMs, HOLD_MS));
+		const mostMs = Math.max(this.measuredMs, closedMs);
 		const carried = this.carried(from, ranMs, mostMs);
 		this.find((carried * openMs * KEPT_OF_CARRIED) / (openMs + closedMs));
 		this.growsAt = now + HOLD_MS;
@@ -158,6 +165,7 @@ export class Rate {
 		this.isLimitKnown = true;
 		this.rate = Math.max(rate, RATE.lowest);
 		this.foundRate = this.rate;
+		this.leastFoundRate = this.rate * LEAST_KEPT.known;
 	}
 
 	/** Lowers the rate a little, but not far below the one that was found. */

@@ -61,7 +61,8 @@ export function refusedBackoffMs(): number {
  */
 export function retryAfterMs({ retryAfter, date }: Answer): number {
 	if (retryAfter === undefined) return 0;
-	const isSeconds = /^\d+$/.test(retryAfter.trim());
+	// Some services send a fraction.
+	const isSeconds = /^\d+(\.\d+)?$/.test(retryAfter.trim());
 	const sentOn = Date.parse(date ?? '') || Date.now();
 	const asked = isSeconds ? Number(retryAfter) * 1_000 : Date.parse(retryAfter) - sentOn;
 	// 0 also for what is not a date.

@@ -157,8 +157,10 @@ async function readGiven(item: NotBegun, work: ItemWork): Promise<Item | Given> 
 /** Gives what the service answers to a dry run. */
 async function compile(
 	agentId: number,
-	{ bindings }: Given,
+	{ bindings, patienceMs, isDry }: Given,
 	{ service, signal }: ItemWork,
 ): Promise<unknown> {
-	return await read(service, dryRun(agentId, bindings), { agentId, bindings }, { signal });
+	// A check has the patience of the create that it comes before.
+	const patience = isDry ? { signal } : { signal, patienceMs };
+	return await read(service, dryRun(agentId, bindings), { agentId, bindings }, patience);
 }
