@@ -247,6 +247,8 @@ describe('if a check gets no answer', () => {
 			expect(world.requests.every(isCheck)).toBe(true);
 			expect(error?.message).toMatch(/^Item \d could not be checked: /);
 			expect(error?.description).toContain('so this attempt started no run.');
+			// It would not help.
+			expect(error?.description).not.toContain('On Error');
 		},
 	);
 

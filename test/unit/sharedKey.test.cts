@@ -2,6 +2,7 @@ import { RateLimiter } from '../../nodes/AgentInvocation/service/rateLimiter.ts'
 import { isWithinTarget, simulateCell, type Cell } from '../support/simulation/cells.cts';
 import { execute, OwnWorld, type Said } from '../support/simulation/ownWorld.cts';
 import { json } from '../support/simulation/world/answers.cts';
+import type { SeenRequest } from '../support/simulation/world/history.cts';
 import type { ServiceSpec } from '../support/simulation/world/world.cts';
 
 // Several executions of the node as it ships, with one key, on virtual time.
@@ -84,6 +85,50 @@ test('a service that carries ten runs at a time gets all of a hundred, one after
 	expect(world.runs).toHaveLength(100);
 	// The least is 20 s. Such a limit is not one of requests, so the rate that is found is too low.
 	expect(ms).toBeLessThan(90_000);
+});
+
+describe('where the rate limit refuses one kind of requests for ever, and another execution is carried', () => {
+	/** The other one starts its run first, and polls it for days. */
+	const besideOne = (said: Said, refused: SeenRequest['kind']) =>
+		execute({
+			startsAtMs: 1_000,
+			...said,
+			hand: {
+				respond: ({ kind, sentAt }) =>
+					kind === refused && sentAt >= 1_000 ? { statusCode: 429 } : undefined,
+			},
+			beside: [
+				{
+					options: { timeout: 0, pollInterval: 60 },
+					runOf: () => ({ durationMs: 3 * 86_400_000 }),
+				},
+			],
+		});
+
+	test('a create is given up after a day, and so the node ends', async () => {
+		const { error, ms, world } = await besideOne({}, 'create');
+		expect(error?.message).toMatch('rate limit was exceeded for longer');
+		expect(ms).toBeGreaterThanOrEqual(86_400_000);
+		expect(ms).toBeLessThan(86_400_000 + 120_000);
+		// One a minute and a few at first.
+		expect(world.requestsOf(0).length).toBeLessThan(1_600);
+	});
+
+	test.each<[SeenRequest['kind'], Said]>([
+		['list', { operation: 'list' }],
+		['list', { agentMode: 'name' }],
+	])('a %s is given up after five minutes (%j)', async (kind, said) => {
+		const { error, ms } = await besideOne(said, kind);
+		expect(error?.message).toMatch('rate limit was exceeded for longer');
+		expect(ms).toBeLessThan(400_000);
+	});
+
+	test('so is a check, after the time limit', async () => {
+		const said: Said = { options: { checkFirst: true, timeout: 600 } };
+		const { error, ms } = await besideOne(said, 'dryRun');
+		expect(error?.message).toMatch('could not be checked');
+		expect(ms).toBeLessThan(700_000);
+	});
 });
 
 test('an execution that is cancelled sends nothing more, and the other goes on', async () => {

@@ -19,13 +19,15 @@ export function stopError(
 	failure: Failure,
 ): Error {
 	const others = memory.runs().filter(({ itemIndex }) => itemIndex !== index);
+	const otherItems = Array.from({ length: count }, (_, other) => other)
+		.filter((other) => other !== index)
+		.map((other) => ({ other, item: memory.item(other) }));
 	// A run that may exist is not among the runs that are known.
-	const inDoubt = Array.from({ length: count }, (_, other) => other).filter(
-		(other) => other !== index && isInDoubt(memory.item(other)),
-	);
+	const inDoubt = otherItems.filter(({ item }) => isInDoubt(item)).map(({ other }) => other);
+	const hasMore = otherItems.some(({ item }) => item.is !== 'failed');
 	const description = sentences(
 		failure.description,
-		count > 1 &&
+		hasMore &&
 			(isInDoubt(memory.item(index))
 				? "To get the results of the other items, set 'On Error' to 'Continue' in this node's settings, save the workflow, and choose 'Retry with currently saved workflow' in Executions."
 				: "To go on with the other items, set 'On Error' to 'Continue' in this node's settings."),

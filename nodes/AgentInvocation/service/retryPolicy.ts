@@ -7,6 +7,15 @@ export const READ_PATIENCE_MS = 300_000;
 /** The same for the editor, where a person waits, in ms. */
 export const EDITOR_PATIENCE_MS = 10_000;
 
+/** For how long a create may be refused by the rate limit, in ms: all runs that are allowed may take hours. */
+const LONGEST_REFUSED_CREATE_MS = 86_400_000;
+
+/**
+ * By which factor the pause grows from one attempt to the next: after trouble, and after refusals by the rate
+ * limit. With the latter, a request comes back at most a sixth of the time late for which it was refused.
+ */
+const GROWTH = { trouble: 2, refused: 1.2 };
+
 /** How many times in all a request is sent that is repeated briefly. */
 const BRIEF_ATTEMPTS = 5;
 
@@ -40,16 +49,33 @@ export function isRetriedBriefly({ kind }: Answer, purpose: Purpose): boolean {
 export function backoffMs(answer: Answer, attempts: number): number {
 	const asked = retryAfterMs(answer);
 	if (asked > 0) return asked;
-	const full = Math.min(backoffRange.first * 2 ** (attempts - 1), backoffRange.longest);
+	return growing(GROWTH.trouble, attempts);
+}
+
+/**
+ * How long a request that was refused by a rate limit backs off itself. How long all requests pause, if they
+ * do, the limiter knows.
+ *
+ * @param refusals how many times in a row it was refused
+ * @returns ms
+ */
+export function refusedBackoffMs(refusals: number): number {
+	return growing(GROWTH.refused, refusals);
+}
+
+function growing(factor: number, attempts: number): number {
+	const full = Math.min(backoffRange.first * factor ** (attempts - 1), backoffRange.longest);
 	return full * (0.75 + Math.random() / 2);
 }
 
 /**
- * How long a request that was refused by a rate limit backs off itself, in ms. How long all requests pause, if
- * they do, the limiter knows.
+ * For how long a request may be refused by the rate limit, whatever else is carried meanwhile: a quota may be
+ * used up for one kind of requests only.
+ *
+ * @returns ms
  */
-export function refusedBackoffMs(): number {
-	return backoffMs({ kind: 'rateLimited' }, 1);
+export function longestRefusedMs(startsRun: boolean, patienceMs: number): number {
+	return startsRun ? LONGEST_REFUSED_CREATE_MS : patienceMs;
 }
 
 /**
@@ -61,10 +87,12 @@ export function refusedBackoffMs(): number {
  */
 export function retryAfterMs({ retryAfter, date }: Answer): number {
 	if (retryAfter === undefined) return 0;
-	// Some services send a fraction.
-	const isSeconds = /^\d+(\.\d+)?$/.test(retryAfter.trim());
+	// Some services send a fraction, and some proxies the header twice ('60, 60').
+	const [, seconds] = /^\s*(\d+(?:\.\d+)?)\s*(?:,|$)/.exec(retryAfter) ?? [];
 	const sentOn = Date.parse(date ?? '') || Date.now();
-	const asked = isSeconds ? Number(retryAfter) * 1_000 : Date.parse(retryAfter) - sentOn;
+	// Without a time of day it is no date, although Date.parse finds one in almost any text with a number.
+	const askedOn = /\d:\d/.test(retryAfter) ? Date.parse(retryAfter) : NaN;
+	const asked = seconds === undefined ? askedOn - sentOn : Number(seconds) * 1_000;
 	// 0 also for what is not a date.
 	return Math.min(Math.max(asked, 0), LONGEST_RETRY_AFTER_MS) || 0;
 }

@@ -3,7 +3,13 @@ import type { Answer } from './answer';
 import type { Purpose } from './answerKinds';
 import type { ServiceRequest } from './endpoints';
 import type { Admission } from './rateLimiter';
-import { backoffMs, isRetried, isRetriedBriefly, refusedBackoffMs } from './retryPolicy';
+import {
+	backoffMs,
+	isRetried,
+	isRetriedBriefly,
+	longestRefusedMs,
+	refusedBackoffMs,
+} from './retryPolicy';
 import { requestTimeouts, type Service } from './service';
 
 /** How long, and until when, a request may wait to be sent. */
@@ -75,8 +81,11 @@ export async function sendWithRetry<T>(
 	patience: Patience,
 ): Promise<Answer<T>> {
 	const { since, patienceMs, signal } = patience;
+	const { startsRun = false } = request;
 	let last: Answer<T> | undefined;
 	let briefly = 0;
+	let refusals = 0;
+	let firstRefusedAt = Infinity;
 	for (;;) {
 		const answer = await sendOnce(service, request, patience);
 		// The answer before it says more about the cause.
@@ -85,7 +94,10 @@ export async function sendWithRetry<T>(
 		if (isRetriedBriefly(answer, purpose)) briefly++;
 		if (!isRetried(answer, purpose, briefly)) return answer;
 		if (answer.kind === 'rateLimited') {
-			await clock.sleep(refusedBackoffMs(), signal);
+			refusals++;
+			firstRefusedAt = Math.min(firstRefusedAt, clock.now());
+			if (clock.now() > firstRefusedAt + longestRefusedMs(startsRun, patienceMs)) return answer;
+			await clock.sleep(refusedBackoffMs(refusals), signal);
 			continue;
 		}
 		const pause = backoffMs(answer, briefly);

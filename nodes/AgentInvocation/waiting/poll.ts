@@ -156,7 +156,7 @@ function delayAfterFailing(item: Waiting, answer: Answer, polling: Polling): num
 	const { wait } = item;
 	if (isLimited(answer)) {
 		const pauseMs = limiter.pausedUntil - clock.now();
-		return Math.max(pauseMs, refusedBackoffMs(), leastDelayMs(wait));
+		return Math.max(pauseMs, refusedBackoffMs(wait.failuresInARow), leastDelayMs(wait));
 	}
 	const backoff = backoffMs(answer, wait.failuresInARow);
 	if (wait.graceFrom !== undefined) return backoff;

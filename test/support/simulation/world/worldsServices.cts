@@ -12,6 +12,8 @@ export const retryAfter = fc.constantFrom(
 	'-5',
 	'1.5',
 	' 3 ',
+	'60, 60',
+	'max 40',
 	'',
 	'soon',
 	'99999999999999999999999',
@@ -71,6 +73,11 @@ const anyRequest = fc.constantFrom<FaultSpec['on']>(
 	'dryRun',
 );
 
+const until = fc.oneof(ms(20_000), ms(900_000));
+
+/** Longer than any request is repeated: a quota that is used up, perhaps for one kind of requests only. */
+const FOR_EVER_MS = 10 * 86_400_000;
+
 /** A fault of a kind, on some requests. */
 export function faultOf(
 	kinds: fc.Arbitrary<FaultKind> = anyKind,
@@ -84,7 +91,7 @@ export function faultOf(
 					on: kind === 'otherRun' ? fc.constant('poll') : on,
 					share: fc.constantFrom(0.1, 0.3, 0.6, 0.9, 1),
 					fromMs: mostly(0, 2, fc.oneof(ms(5_000), ms(400_000))),
-					untilMs: fc.oneof(ms(20_000), ms(900_000)),
+					untilMs: kind === 'stray429' ? fc.oneof(until, fc.constant(FOR_EVER_MS)) : until,
 					isDone: MAY_BE_DONE.includes(kind) ? fc.boolean() : fc.constant(kind === 'redirect'),
 					status: fc.constantFrom(...(STATUSES[kind] ?? [500])),
 					retryAfter,
