@@ -9,13 +9,13 @@ const RATE = { first: 80, highest: 1_000, lowest: 0.5 };
 const GROWTH = { unlimited: 1.5, limited: 1.08 };
 
 /** A step takes this many times as long as the service was closed. */
-const STEP_CLOSURES = 8;
+const STEP_CLOSURES = 4;
 
 /** For how long a rate that was found is kept before more is tried, in ms: the longest common window. */
 const HOLD_MS = 60_000;
 
-/** What is kept of the rate that the service has carried. */
-const KEPT_OF_CARRIED = 0.95;
+/** The share that counts as nearly all: a rate is lowered to this share of what was carried. */
+const ALMOST = 0.95;
 
 /**
  * The least that one refusal leaves of the rate, before and after the limit is known. A bucket that was almost
@@ -23,14 +23,20 @@ const KEPT_OF_CARRIED = 0.95;
  */
 const LEAST_KEPT = { unknown: 0.25, known: 0.5 };
 
-/** A rate that is still refused now and then is lowered so far each time, and so far in all. */
-const KEPT_OF_FOUND = { each: 0.97, inAll: 0.9 };
+/** A rate at which requests are still refused now and then is lowered to this share of it at the most. */
+const LEAST_OF_FOUND = 0.9;
+
+/** If a smaller share than this is carried, the others are not refused by chance. */
+const LEAST_BY_CHANCE = 0.75;
 
 /** What was carried is measured over a second, or over this many requests where they take longer. */
 const MEASURED_REQUESTS = 20;
 
-/** If a refusal follows a pause sooner than this, in ms, the limit has fallen. */
-const SOON_MS = 2_000;
+/**
+ * A time without any answer but refusals that is shorter, in ms, says nothing about a limit of a longer time
+ * than a second: a few refusals by chance, one after the other, look the same.
+ */
+const LEAST_CLOSURE_MS = 5_000;
 
 /** A time in which the service refuses. Moments are those of the clock, in ms. */
 export interface Closure {
@@ -46,8 +52,9 @@ export interface Closure {
  * How many requests a second the service carries, as far as its answers show. Moments are those of the clock,
  * in ms.
  *
- * Others may use the API key too. So while a rate that was found is kept, a refusal hardly lowers it, unless
- * it follows soon after a pause: then the limit itself has fallen.
+ * Others may use the API key too, and some services refuse requests by chance. So while a rate that was found
+ * is kept, a refusal hardly lowers it. If one follows soon after a pause, the limit itself may have fallen: the
+ * rate is lowered, and soon back where it was, unless the same happens again.
  */
 export class Rate {
 	private rate = RATE.first;
@@ -59,6 +66,12 @@ export class Rate {
 
 	/** Stray refusals do not lower it further: at a lower rate, there would be as many. */
 	private leastFoundRate = 0;
+
+	/** To where the rate grows at once, since the refusal for which it was lowered may have come by chance. */
+	private recoversTo = 0;
+
+	/** The latest refusal that came soon after a pause: when, and how much was carried before it. */
+	private soon = { at: -Infinity, carried: 0 };
 
 	/** When the rate begins to grow; Infinity from when it is lowered until the pause is over. */
 	private growsAt = Infinity;
@@ -82,12 +95,15 @@ export class Rate {
 	/** A request is sent. */
 	take(now: number): void {
 		this.recent.add(now);
-		if (now < this.growsAt) return;
+		const recovers = this.rate < this.recoversTo;
+		if (!recovers) this.recoversTo = 0;
+		if (this.growsAt === Infinity || (now < this.growsAt && !recovers)) return;
 		// Growing with each request and not with time, a rate that nobody uses does not grow.
-		const [factor, ms] = this.isLimitKnown
-			? [GROWTH.limited, this.stepMs]
-			: [GROWTH.unlimited, SECOND];
-		this.rate = Math.min(this.rate * factor ** (this.apartMs / ms), RATE.highest);
+		const isCareful = this.isLimitKnown && !recovers;
+		const factor = isCareful ? GROWTH.limited : GROWTH.unlimited;
+		const steps = this.apartMs / (isCareful ? this.stepMs : SECOND);
+		const most = recovers ? this.recoversTo : RATE.highest;
+		this.rate = Math.min(this.rate * factor ** steps, most);
 	}
 
 	/** A request was refused. */
@@ -101,11 +117,10 @@ export class Rate {
 	 * @param ranMs for how long requests were sent since the latest pause
 	 */
 	meetStray(now: number, ranMs: number): void {
-		const isRare = this.recent.shareCarried(now - 2 * this.measuredMs) >= KEPT_OF_CARRIED;
-		if (!this.isLimitKnown) {
-			if (isRare) return;
-			const kept = this.carried(now, ranMs) * KEPT_OF_CARRIED;
-			this.find(Math.max(kept, this.rate * LEAST_KEPT.unknown));
+		const share = this.recent.shareCarried(now - 2 * this.measuredMs, 2 * MEASURED_REQUESTS);
+		if (share >= ALMOST) return;
+		if (!this.isLimitKnown || share < LEAST_BY_CHANCE) {
+			this.find(Math.max(this.carried(now, ranMs) * ALMOST, this.rate * LEAST_KEPT.unknown));
 			this.growsAt = now + HOLD_MS;
 			return;
 		}
@@ -113,9 +128,7 @@ export class Rate {
 			this.foundRate = Math.max(this.foundRate, this.rate);
 			this.growsAt = now + HOLD_MS;
 		}
-		if (!isRare) {
-			this.foundRate = Math.max(this.foundRate * KEPT_OF_FOUND.each, this.leastFoundRate);
-		}
+		this.foundRate = Math.max(this.foundRate * ALMOST, this.leastFoundRate);
 		this.lower();
 	}
 
@@ -129,49 +142,64 @@ export class Rate {
 		if (this.recent.carried(from - ranMs, from) === 0) return;
 		const carried = this.carried(from, ranMs);
 		if (wasExceeded) this.rate = Math.max(this.rate, carried);
-		const isSoon = ranMs < SOON_MS;
+		const isSoon = ranMs < SECOND;
 		if (this.isLimitKnown && !isSoon) {
 			// A rate that is not used says nothing about the limit.
 			if (carried < this.rate * LEAST_KEPT.known) return;
 			if (from < this.growsAt) return this.lower();
 		}
+		const isByChance = this.isLimitKnown && isSoon && !this.isRepeated(from, carried);
+		const recoversTo = isByChance ? Math.min(this.rate, this.foundRate) : 0;
+		if (isSoon) this.soon = { at: from, carried };
 		const least = this.rate * LEAST_KEPT[this.isLimitKnown ? 'known' : 'unknown'];
 		// What came in a burst says little.
 		const isKnown = this.isLimitKnown || (ranMs >= SECOND && carried >= least);
-		this.find(Math.max(Math.min(carried, this.rate) * KEPT_OF_CARRIED, least));
+		this.find(Math.max(Math.min(carried, this.rate) * ALMOST, least));
 		this.isLimitKnown = isKnown;
+		this.recoversTo = recoversTo;
 		this.growsAt = Infinity;
 	}
 
 	/**
-	 * The service carries requests again. If it was closed for up to a minute, its limit is one of a longer time
-	 * than a second: what it has carried is spread over the time in which requests were sent and the time in
-	 * which it was closed. A longer time is taken for an outage, which says nothing about the limit.
+	 * The service carries requests again. If it was closed for some seconds, up to a minute, its limit may be one
+	 * of a longer time than a second: what it has carried is spread over the time in which requests were sent and
+	 * the time in which it was closed. A longer time is taken for an outage, which says nothing about the limit.
 	 */
 	speedUp({ from, until, ranMs }: Closure, now: number): void {
 		const closedMs = until - from;
-		if (closedMs > HOLD_MS + SECOND) return;
-		const stepMs = Math.max(STEP_CLOSURES * closedMs, this.stepMs * KEPT_OF_CARRIED, SECOND);
+		const isShort = closedMs > SECOND && closedMs < LEAST_CLOSURE_MS;
+		if (isShort || closedMs > HOLD_MS + SECOND) return;
+		// If more was carried in such a time before, it is not a limit that refuses.
+		const before = this.recent.mostInARow(ranMs + closedMs, from);
+		if (this.recent.carried(from - ranMs, from) < ALMOST * before) return;
+		const stepMs = Math.max(STEP_CLOSURES * closedMs, this.stepMs * ALMOST, SECOND);
 		this.stepMs = Math.min(stepMs, 2 * HOLD_MS);
 		if (closedMs <= SECOND || ranMs === 0) return;
 		const openMs = Math.max(ranMs, SECOND);
 		const mostMs = Math.max(this.measuredMs, closedMs);
 		const carried = this.carried(from, ranMs, mostMs);
-		this.find((carried * openMs * KEPT_OF_CARRIED) / (openMs + closedMs));
+		this.find((carried * openMs * ALMOST) / (openMs + closedMs));
 		this.growsAt = now + HOLD_MS;
+	}
+
+	/** Whether a refusal soon after a pause is like the one before it: then the limit itself has fallen. */
+	private isRepeated(from: number, carried: number): boolean {
+		const ratio = carried / this.soon.carried;
+		return from < this.soon.at + HOLD_MS && Math.min(ratio, 1 / ratio) >= ALMOST;
 	}
 
 	private find(rate: number): void {
 		this.isLimitKnown = true;
 		this.rate = Math.max(rate, RATE.lowest);
 		this.foundRate = this.rate;
+		this.recoversTo = 0;
 		this.leastFoundRate = this.rate * LEAST_KEPT.known;
 	}
 
 	/** Lowers the rate a little, but not far below the one that was found. */
 	private lower(): void {
-		const least = Math.min(this.rate, this.foundRate * KEPT_OF_FOUND.inAll);
-		this.rate = Math.max(this.rate * KEPT_OF_FOUND.each, least, RATE.lowest);
+		const least = Math.min(this.rate, this.foundRate * LEAST_OF_FOUND);
+		this.rate = Math.max(this.rate * ALMOST, least, RATE.lowest);
 	}
 
 	private get measuredMs(): number {

@@ -28,8 +28,26 @@ export class RecentRequests {
 		return this.carriedAt.filter((at) => at >= from && at < to).length;
 	}
 
-	/** Which share of the requests since then was carried. */
-	shareCarried(from: number): number {
+	/** The most that were carried in a row within so many ms, before a moment. */
+	mostInARow(ms: number, before: number): number {
+		let most = 0;
+		let first = 0;
+		let refusals = 0;
+		for (const [index, at] of this.carriedAt.entries()) {
+			if (at >= before) break;
+			while (this.carriedAt[first]! <= at - ms) first++;
+			while (this.refusedAt[refusals]! < at) {
+				refusals++;
+				first = index;
+			}
+			most = Math.max(most, index - first + 1);
+		}
+		return most;
+	}
+
+	/** Which share of the requests since then was carried, or of the latest so many where these are more. */
+	shareCarried(since: number, least: number): number {
+		const from = Math.min(since, this.carriedAt.at(-least) ?? -Infinity);
 		const carried = this.carried(from, Infinity);
 		return carried / (carried + this.refusedAt.filter((at) => at >= from).length);
 	}
