@@ -273,6 +273,8 @@ function breachesOf(host: TestHost, { kind, workflow, rows, end, by, mostRuns }:
 		const failed = itemsOf(end, 'Bad').length;
 		if (outputs.length + failed !== rows.length) breach(`${outputs.length} and ${failed} items`);
 		for (const { json, pairedItem } of itemsOf(end, 'Run')) {
+			// n8n's own, in place of the output that it had not stored when it was ended.
+			if (json.isArtificialRecoveredEventItem) continue;
 			const { item } = (pairedItem ?? {}) as { item?: number };
 			if (item === undefined) breach(`an item of no row: ${JSON.stringify(json).slice(0, 200)}`);
 			else if (json.output !== rows[item]?.values.text) breach(`item ${item} has another's output`);

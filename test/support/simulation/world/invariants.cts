@@ -13,6 +13,7 @@ import {
 	fewAreRefused,
 	keepsToConcurrency,
 	leavesAlone,
+	recovers,
 	takesTurns,
 } from './promises/pace.cts';
 import { asksAtOnce, parksLongWaits, parksWhereItMay } from './promises/parks.cts';
@@ -38,6 +39,7 @@ export const invariants: Record<string, (facts: Facts) => string[]> = {
 	'No more items are under way than Max Concurrency says': keepsToConcurrency,
 	'Executions take turns': takesTurns,
 	'A rate limit pauses all requests': leavesAlone,
+	'Refusals of a while ago do not slow the node down': recovers,
 	'A run is polled neither too often nor too seldom': pollsInMeasure,
 	'Few requests are refused': fewAreRefused,
 	'Requests are spread over time': doesNotFlood,

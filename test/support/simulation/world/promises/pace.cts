@@ -124,6 +124,43 @@ export function takesTurns(facts: Facts): string[] {
 	});
 }
 
+/** How long after the latest refusal the node sends as usual, in ms, and how many creates are looked at together. */
+const RECOVERED_MS = 180_000;
+const CREATES = 20;
+
+/** Refusals of a while ago do not slow the node down for long. */
+export function recovers(facts: Facts): string[] {
+	const { history } = facts;
+	const { limiter, mostUnderWay, odd } = history.world.service;
+	if (mostUnderWay !== undefined || odd || history.kills.length > 0) return [];
+	const limit = Math.min(limiter?.limit ?? Infinity, limiter?.limitAfter ?? Infinity);
+	const apartMs = limiter ? limiter.windowMs / limit : 0;
+	const most = 20_000 + 4 * CREATES * apartMs;
+	return history.attempts.flatMap((attempt) => {
+		const spec = facts.spec(attempt);
+		if (spec.options.maxConcurrency !== undefined || spec.credentialAway) return [];
+		if (spec.turns > 1 || spec.maxTries > 0) return [];
+		// The first ten are a trial, after which the service alone decides how fast they are sent.
+		const sent = history.requests
+			.filter(({ kind, execution }) => kind === 'create' && execution === attempt)
+			.map(({ sentAt }) => sentAt)
+			.slice(10);
+		const slow = sent.find((from, nth) => {
+			const until = sent[nth + CREATES];
+			if (until === undefined || until - from <= most) return false;
+			return !history.requests.some(
+				({ status, answeredAt }) =>
+					status === 429 && answeredAt > from - RECOVERED_MS && answeredAt < until,
+			);
+		});
+		return slow === undefined
+			? []
+			: [
+					`execution ${attempt.id} sent few creates after ${Math.round(slow)}, long after the latest 429`,
+				];
+	});
+}
+
 /** How many requests a second the node begins with. */
 const FIRST_RATE = 80;
 
