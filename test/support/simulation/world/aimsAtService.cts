@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 
 import { creates, long, never, noKills, one, short, usualHost, type Part } from './aim.cts';
-import { mostly, ms, sometimes } from './arbitraries.cts';
+import { mostly, ms, sometimes, withoutAbsent } from './arbitraries.cts';
 import {
 	callers,
 	executionWith,
@@ -67,6 +67,49 @@ const longPause = fc.constantFrom(
 	'99999999999999999999999',
 	'Fri, 31 Dec 9999 23:59:59 GMT',
 );
+
+/** A service that refuses some requests by chance, now and then, and many items that start runs. */
+export const refusedByChance: fc.Arbitrary<Part> = fc.record({
+	service: services({
+		limiter: fc.record({
+			kind: fc.constantFrom('fixed', 'sliding', 'bucket'),
+			limit: fc.integer({ min: 3, max: 8 }),
+			windowMs: fc.constant(1_000),
+			retryAfter: fc.constantFrom('seconds', 'none'),
+		}),
+		mostUnderWay: never,
+		odd: never,
+		tripMs: fc.constantFrom<Array<[number, number]>>([5, 5], [20, 80]),
+		faults: fc
+			.record({
+				everyMs: fc.integer({ min: 4_000, max: 10_000 }),
+				untilMs: fc.integer({ min: 30_000, max: 90_000 }),
+				retryAfter: mostly<string | undefined>(undefined, 1, fc.constant('1')),
+			})
+			.map((made) => [
+				withoutAbsent({
+					kind: 'stray429',
+					on: 'any',
+					share: 0,
+					isDone: false,
+					status: 429,
+					...made,
+				}),
+			]),
+	}),
+	executions: one(
+		executionWith({
+			...creates,
+			waits: fc.constant(false),
+			agentMode: fc.constant('id'),
+			items: itemsOf(short, 300, 500),
+			turns: fc.constant(1),
+			maxTries: fc.constant(0),
+			options: optionsWith({ maxConcurrency: never }),
+		}),
+	),
+	kills: noKills,
+});
 
 /** The service asks for pauses of any length, and runs take long. */
 export const leftAlone: fc.Arbitrary<Part> = fc.record({

@@ -22,6 +22,9 @@ export interface Sender {
 export class Network {
 	private readonly listeners = new Map<number, () => void>();
 
+	/** How many requests are still to meet a fault in a row, in the present span of its time. */
+	private readonly metInARow = new Map<FaultSpec, { span: number; left: number }>();
+
 	/** When n8n has time to send another request. */
 	private freeAt = 0;
 
@@ -129,12 +132,21 @@ export class Network {
 
 	private faultFor({ kind, sentAt }: SeenRequest): FaultSpec | undefined {
 		return this.spec.faults.find(
-			({ on, share, fromMs = 0, untilMs = Infinity }) =>
-				(on === kind || on === 'any') &&
-				sentAt >= fromMs &&
-				sentAt < untilMs &&
-				this.random() < share,
+			(fault) =>
+				(fault.on === kind || fault.on === 'any') &&
+				sentAt >= (fault.fromMs ?? 0) &&
+				sentAt < (fault.untilMs ?? Infinity) &&
+				this.isMet(fault, sentAt),
 		);
+	}
+
+	private isMet(fault: FaultSpec, sentAt: number): boolean {
+		if (fault.everyMs === undefined) return this.random() < fault.share;
+		const span = Math.floor(sentAt / fault.everyMs);
+		const met = this.metInARow.get(fault);
+		const left = met?.span === span ? met.left : 1 + Math.floor(this.random() * 3);
+		this.metInARow.set(fault, { span, left: left - 1 });
+		return left > 0;
 	}
 
 	/** A request has reached the service, or what stands in front of it. */

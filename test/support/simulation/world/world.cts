@@ -48,6 +48,8 @@ export interface FaultSpec {
 	on: RequestKind | 'any';
 	/** Of them, the share that does, from 0 to 1. */
 	share: number;
+	/** In place of the share: one, two or three requests in a row meet it in each such time, in ms. */
+	everyMs?: number;
 	/** Only in this time; always when absent. */
 	fromMs?: number;
 	untilMs?: number;

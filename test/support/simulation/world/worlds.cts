@@ -11,7 +11,14 @@ import {
 	stoppedTwice,
 	stops,
 } from './aimsAtRetries.cts';
-import { agentLists, calls, checked, crowds, leftAlone } from './aimsAtService.cts';
+import {
+	agentLists,
+	calls,
+	checked,
+	crowds,
+	leftAlone,
+	refusedByChance,
+} from './aimsAtService.cts';
 import { services } from './worldsServices.cts';
 import type { World } from './world.cts';
 
@@ -59,6 +66,7 @@ export const worlds: fc.Arbitrary<World> = fc
 			{ weight: 1, arbitrary: stoppedTwice },
 			{ weight: 1, arbitrary: crowds },
 			{ weight: 1, arbitrary: leftAlone },
+			{ weight: 1, arbitrary: refusedByChance },
 			{ weight: 2, arbitrary: calls },
 			{ weight: 1, arbitrary: agentLists },
 			{ weight: 2, arbitrary: checked },

@@ -125,7 +125,7 @@ export function takesTurns(facts: Facts): string[] {
 }
 
 /** How long after the latest refusal the node sends as usual, in ms, and how many creates are looked at together. */
-const RECOVERED_MS = 180_000;
+const RECOVERED_MS = 90_000;
 const CREATES = 20;
 
 /** Refusals of a while ago do not slow the node down for long. */
@@ -135,7 +135,7 @@ export function recovers(facts: Facts): string[] {
 	if (mostUnderWay !== undefined || odd || history.kills.length > 0) return [];
 	const limit = Math.min(limiter?.limit ?? Infinity, limiter?.limitAfter ?? Infinity);
 	const apartMs = limiter ? limiter.windowMs / limit : 0;
-	const most = 20_000 + 4 * CREATES * apartMs;
+	const most = 15_000 + 3 * CREATES * apartMs;
 	return history.attempts.flatMap((attempt) => {
 		const spec = facts.spec(attempt);
 		if (spec.options.maxConcurrency !== undefined || spec.credentialAway) return [];
