@@ -91,7 +91,7 @@ test.each([
 	expect(leadsSomewhere('README.md', anchor)).toBe(true);
 });
 
-test.each(['SECURITY.md', '.github/ISSUE_TEMPLATE/config.yml'])(
+test.each(['README.md', 'SECURITY.md', '.github/ISSUE_TEMPLATE/config.yml'])(
 	'%s names the repository as package.json does',
 	(file) => {
 		const text = readFileSync(path.join(projectRoot, file), 'utf8');
