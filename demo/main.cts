@@ -43,15 +43,15 @@ void main()
 	});
 
 async function main(): Promise<void> {
-	console.log(`This demo runs a real n8n on this machine, with the node in it, and a stand-in for the service.
+	console.log(`This demo runs a real n8n on this machine with the node installed, and a sandbox that stands in for the service.
 It needs python3, make and g++ (to compile n8n's database driver), and the ports ${values.port} and ${values['sandbox-port']}.
-It takes about ${values.watch ? 'a minute' : 'three minutes'}. The first time it takes about five more, to install n8n (3 GB) into ~/.cache.`);
+It takes about ${values.watch ? 'a minute' : 'three minutes'}. The first time, it takes about five more to install n8n (3 GB) into ~/.cache.`);
 	const host = await installHost('n8n-2', console.log);
 	const folder = mkdtempSync(path.join(tmpdir(), 'agent-invocation-demo-'));
 	goesWithUs(folder);
 	undo.push(() => rmSync(folder, { recursive: true, force: true }));
 
-	// With it, n8n loads a node anew when its files change (2.40.7).
+	// With it, n8n reloads a node when its files change (2.40.7).
 	const environment = values.watch ? { N8N_DEV_RELOAD: 'true' } : {};
 	const n8n = await N8n.prepare(host, folder, readPort(values.port), environment).catch(
 		withAdvice('port', 5679),
@@ -79,17 +79,19 @@ It takes about ${values.watch ? 'a minute' : 'three minutes'}. The first time it
 	if (!values.watch) await longRunOutlivesN8n(n8n, sandbox);
 	if (values.once) return;
 	console.log(`
-See for yourself: ${n8n.url}/workflow/${ROWS_WORKFLOW} and ${n8n.url}/workflow/${LONG_RUN_WORKFLOW}/executions
+Look around: ${n8n.url}/workflow/${ROWS_WORKFLOW} and ${n8n.url}/workflow/${LONG_RUN_WORKFLOW}/executions
   E-mail    ${owner.email}
   Password  ${owner.password}
-The stand-in for the service: ${sandbox.baseUrl} with the API key ${apiKey}
-Ctrl-C stops all of it and leaves nothing behind but n8n in ~/.cache.`);
+The sandbox is at ${sandbox.baseUrl}, with the API key ${apiKey}
+Press Ctrl-C to stop everything. Only the installed n8n in ~/.cache is left behind.`);
 	if (values.watch) watchSources(folder);
 }
 
 /** Builds the node whenever one of its sources changes, into the n8n that runs. */
 function watchSources(folder: string): void {
-	console.log('Watching: a change of the node or the credential is built, and loaded into n8n.');
+	console.log(
+		'Watching the files: when one of the node or the credential changes, it is built and loaded into n8n.',
+	);
 	const installed = path.join(folder, '.n8n/nodes/node_modules/n8n-nodes-agent-invocation');
 	const gulp = path.join(projectRoot, 'node_modules/.bin/gulp');
 	const watcher = endsWithUs(
@@ -102,7 +104,7 @@ function watchSources(folder: string): void {
 	undo.push(() => end(watcher, 'SIGTERM'));
 }
 
-/** The examples, and the workflow of the demo's own. */
+/** The examples, and the demo's own workflow. */
 function readWorkflows(): WorkflowFile[] {
 	return ['examples', 'demo'].flatMap((name) => {
 		const folder = path.join(projectRoot, name);
@@ -120,7 +122,7 @@ function isExplained(error: unknown): error is Error {
 function readPort(text: string): number {
 	const port = Number(text);
 	if (Number.isInteger(port) && port >= 0 && port < 65_536) return port;
-	throw new HostUnavailable(`'${text}' is no port.`);
+	throw new HostUnavailable(`'${text}' is not a port.`);
 }
 
 function withAdvice(option: string, example: number) {

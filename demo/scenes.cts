@@ -8,15 +8,15 @@ export const LONG_RUN_WORKFLOW = 'longRun000000001';
 const TRIGGER = "When clicking 'Execute workflow'";
 const RESULTS = 'Results';
 
-/** By when the long run's result is there also on a slow machine: two minutes are usual. In ms. */
+/** How long to wait for the long run's result, in ms; a fast machine needs two minutes. */
 const PATIENCE_MS = 360_000;
 
-/** The demo cannot show what it is to show; the message says why. */
+/** Something went wrong in the demo; the message says what. */
 export class DemoFailed extends Error {}
 
 /** Runs the example that starts a run for each row. */
 export async function rowsBecomeResults(n8n: N8n): Promise<void> {
-	console.log('\n1. Rows become results: one agent run for each row, all at the same time.');
+	console.log('\n1. Rows become results: one agent run for each row, all in parallel.');
 	const execution = await n8n.endOf(await n8n.runManually(ROWS_WORKFLOW, TRIGGER));
 	for (const { region, report } of resultsOf(execution)) {
 		console.log(`   ${region as string}: ${report as string}`);
@@ -26,7 +26,7 @@ export async function rowsBecomeResults(n8n: N8n): Promise<void> {
 /** Parks a run of a minute, kills n8n, starts it again, and waits for the result. */
 export async function longRunOutlivesN8n(n8n: N8n, { runs }: Sandbox): Promise<void> {
 	console.log(`
-2. A long run outlives n8n: a run of a minute, with 'Where to Wait' set to 'Stored From the Start'.`);
+2. A long wait survives n8n: a run of one minute, with 'Where to Wait' set to 'Stored From the Start'.`);
 	const before = runs.all.length;
 	const id = await n8n.runManually(LONG_RUN_WORKFLOW, TRIGGER);
 	const { waitTill } = await untilWaiting(n8n, id);
@@ -34,21 +34,19 @@ export async function longRunOutlivesN8n(n8n: N8n, { runs }: Sandbox): Promise<v
 	say(`n8n has started run ${run?.runId}, and shows the execution as Waiting.`);
 
 	await n8n.kill('SIGKILL');
-	say('n8n was killed (SIGKILL). The run goes on at the service.');
+	say('n8n was killed (SIGKILL). The run continues at the service.');
 	await n8n.start();
 	const seconds = Math.max(0, Math.round((Date.parse(waitTill ?? '') - Date.now()) / 1_000));
 	say(
-		`n8n was started again. It resumes the execution in ${seconds} s. 30 s later, the node asks for the result.`,
+		`n8n was started again. It resumes the execution in ${seconds} s; 30 s later, the node asks for the result.`,
 	);
 
 	const execution = await endOf(n8n, id);
 	const [result] = resultsOf(execution);
 	const started = runs.all.length - before;
 	say(`The execution has succeeded. Its result: ${result?.report as string}`);
-	if (started !== 1) throw new DemoFailed(`Runs started at the service: ${started}, and not 1.`);
-	console.log(
-		'   Runs started at the service: 1. n8n has gone on with the run that it had started.',
-	);
+	if (started !== 1) throw new DemoFailed(`Runs started at the service: ${started} instead of 1.`);
+	console.log('   Runs started at the service: 1. The restarted n8n continued with the same run.');
 }
 
 async function untilWaiting(n8n: N8n, id: string): Promise<ListedExecution> {
@@ -57,13 +55,13 @@ async function untilWaiting(n8n: N8n, id: string): Promise<ListedExecution> {
 		const execution = (await n8n.executions(LONG_RUN_WORKFLOW)).find((one) => one.id === id);
 		if (execution?.status === 'waiting') return execution;
 		if (execution?.status === 'error' || Date.now() > deadline) {
-			throw new DemoFailed(`The execution is not Waiting but ${execution?.status}.`);
+			throw new DemoFailed(`The execution should be 'waiting', but is '${execution?.status}'.`);
 		}
 		await sleep(100);
 	}
 }
 
-/** For a moment after its start, n8n may show as crashed what goes on. */
+/** Shortly after its start, n8n may show an execution as crashed that continues. */
 async function endOf(n8n: N8n, id: string): Promise<StoredExecution> {
 	const deadline = Date.now() + PATIENCE_MS;
 	for (;;) {
@@ -78,7 +76,7 @@ function resultsOf({ status, data: { resultData } }: StoredExecution) {
 	const items = task?.data?.main?.[0] ?? [];
 	if (status === 'success' && items.length > 0) return items.map(({ json }) => json);
 	throw new DemoFailed(
-		`The execution has ended as '${status}' without results. ${resultData.error?.message ?? ''}`,
+		`The execution ended as '${status}', without results. ${resultData.error?.message ?? ''}`,
 	);
 }
 

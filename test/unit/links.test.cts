@@ -8,20 +8,17 @@ import { projectRoot } from '../../hosts/pack.cts';
 import codex from '../../nodes/AgentInvocation/AgentInvocation.node.json';
 import { homepage } from '../../package.json';
 
+/** Every page of the repository, the reports among them. */
 const PAGES = [
-	'README.md',
-	'CONTRIBUTING.md',
-	'CHANGELOG.md',
-	'SECURITY.md',
-	...readdirSync(path.join(projectRoot, 'docs')).map((file) => `docs/${file}`),
-	'test/faults/REPORT.md',
-	'test/faults/KILLS.md',
-	'test/crowds/REPORT.md',
-	'test/soak/REPORT.md',
-	'test/soak/QUEUE.md',
-	'test/mutation/REPORT.md',
-	'bench/RESULTS.md',
+	...pagesIn('.'),
+	...['docs', 'bench', 'test'].flatMap((folder) => pagesIn(folder, { recursive: true })),
 ];
+
+function pagesIn(folder: string, { recursive = false } = {}): string[] {
+	return readdirSync(path.join(projectRoot, folder), { recursive, encoding: 'utf8' })
+		.filter((file) => file.endsWith('.md'))
+		.map((file) => path.join(folder, file));
+}
 
 /** What this needs of a part of a Markdown file. */
 interface Part {
@@ -74,6 +71,11 @@ test.each(PAGES)('each link of %s leads somewhere', (file) => {
 	expect(relative.filter((link) => !leadsSomewhere(file, link))).toEqual([]);
 });
 
+test('every page is looked at', () => {
+	const some = ['README.md', 'docs/waiting.md', 'bench/LIMITS.md', 'test/soak/MINUTE.md'];
+	expect(PAGES).toEqual(expect.arrayContaining(some));
+});
+
 test('there are links, with anchors and without', () => {
 	const links = pages.get('README.md')!.links;
 	expect(links).toContain('docs/waiting.md');
@@ -89,7 +91,7 @@ test.each([
 	expect(leadsSomewhere('README.md', anchor)).toBe(true);
 });
 
-test.each(['SECURITY.md', '.github/ISSUE_TEMPLATE/config.yml'])(
+test.each(['README.md', 'SECURITY.md', '.github/ISSUE_TEMPLATE/config.yml'])(
 	'%s names the repository as package.json does',
 	(file) => {
 		const text = readFileSync(path.join(projectRoot, file), 'utf8');
