@@ -104,6 +104,15 @@ export class RateLimiter {
 		});
 	}
 
+	/** When a request gives up, by the clock. Its patience begins again whenever the service carries a request. */
+	givesUpAt({
+		since,
+		patienceMs,
+		deadline = Infinity,
+	}: Omit<Admission, 'owner' | 'priority'>): number {
+		return Math.min(Math.max(since, this.carriedAt) + patienceMs, deadline);
+	}
+
 	/**
 	 * Learns from an answer.
 	 *
@@ -186,11 +195,6 @@ export class RateLimiter {
 			(first, one) => Math.min(first, this.givesUpAt(one)),
 			Infinity,
 		);
-	}
-
-	/** When a waiter gives up, by the clock. Its patience begins again whenever the service carries a request. */
-	private givesUpAt({ since, patienceMs, deadline = Infinity }: Admission): number {
-		return Math.min(Math.max(since, this.carriedAt) + patienceMs, deadline);
 	}
 
 	/** Settles a waiter if its turn would come too late. */

@@ -97,7 +97,8 @@ export async function sendWithRetry<T>(
 			refusals++;
 			firstRefusedAt = Math.min(firstRefusedAt, clock.now());
 			if (clock.now() > firstRefusedAt + longestRefusedMs(startsRun, patienceMs)) return answer;
-			await clock.sleep(refusedBackoffMs(refusals), signal);
+			const leftMs = Math.max(service.limiter.givesUpAt(patience) - clock.now(), 0);
+			await clock.sleep(Math.min(refusedBackoffMs(refusals), leftMs), signal);
 			continue;
 		}
 		const pause = backoffMs(answer, briefly);

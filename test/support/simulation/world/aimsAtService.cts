@@ -82,8 +82,8 @@ export const refusedByChance: fc.Arbitrary<Part> = fc.record({
 		tripMs: fc.constantFrom<Array<[number, number]>>([5, 5], [20, 80]),
 		faults: fc
 			.record({
-				everyMs: fc.integer({ min: 4_000, max: 10_000 }),
-				untilMs: fc.integer({ min: 30_000, max: 90_000 }),
+				everyMs: fc.integer({ min: 8_000, max: 15_000 }),
+				untilMs: fc.integer({ min: 60_000, max: 150_000 }),
 				retryAfter: mostly<string | undefined>(undefined, 1, fc.constant('1')),
 			})
 			.map((made) => [
