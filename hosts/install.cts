@@ -104,7 +104,7 @@ export async function installLocked(
 		await npm([...install, '--ignore-scripts'], building, 'downloading', say);
 		if (rebuild) {
 			const args = ['rebuild', rebuild.package, '--ignore-scripts=false'];
-			await npm(args, building, rebuild.doing, say);
+			await npm(args, building, rebuild.doing, say, headersOf(findNode(building)));
 		}
 		if (!existsSync(folder)) renameSync(building, folder);
 	} finally {
@@ -167,17 +167,26 @@ export function findNode(folder: string): string {
 	);
 }
 
+/** npm's setting for the headers that came with a Node.js, so that none have to be downloaded. */
+function headersOf(node: string): NodeJS.ProcessEnv {
+	const folder = path.resolve(node, '../..');
+	const isThere = existsSync(path.join(folder, 'include/node/node_api.h'));
+	return isThere ? { npm_config_nodedir: folder } : {};
+}
+
 async function npm(
 	args: string[],
 	cwd: string,
 	doing: string,
 	say: (line: string) => void,
+	environment: NodeJS.ProcessEnv = {},
 ): Promise<void> {
 	const started = Date.now();
 	const seconds = () => Math.round((Date.now() - started) / 1_000);
 	const child = endsWithUs(
 		spawn('npm', [...args, '--no-audit', '--no-fund', '--loglevel=error'], {
 			cwd,
+			env: { ...process.env, ...environment },
 			stdio: ['ignore', 'pipe', 'pipe'],
 			detached: true,
 		}),

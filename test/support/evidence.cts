@@ -23,7 +23,10 @@ interface Report {
 const REPORTS = {
 	'test/faults/REPORT.md': ['Faults', 'UPDATE_REPORT=1 npm run test:faults'],
 	'test/faults/KILLS.md': ['Kills', 'UPDATE_REPORT=1 KILLS=all npm run test:faults'],
-	'test/support/simulation/REPORT.md': ['Simulation', 'npm run simulate -- --report'],
+	'test/support/simulation/REPORT.md': [
+		'Simulation',
+		'npm run simulate -- --report --worlds 100000',
+	],
 	'test/soak/REPORT.md': ['Soak', 'npm run soak'],
 	'test/soak/MINUTE.md': ['Soak per minute', 'npm run soak -- --per-minute 180'],
 	'test/soak/QUEUE.md': ['Soak in queue mode', 'npm run soak -- --queue --keys 3 --minutes 120'],
@@ -365,7 +368,7 @@ ${exceptions.join('\n')}
 
 ${table(['Report', 'Made by', 'Commit of the node', 'Date'], sources)}
 
-This page is made from the reports: \`UPDATE_REPORT=1 npx jest --selectProjects unit -- pages\`. A test fails if it differs from them.
+This page is made from the reports: \`UPDATE_REPORT=1 npx jest --selectProjects unit -- unit/pages\`. A test fails if it differs from them.
 `;
 }
 
