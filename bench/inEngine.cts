@@ -1,8 +1,8 @@
 import type { INodeParameters } from 'n8n-workflow';
 
 import { startSandbox } from '../sandbox/server.cts';
-import { execute } from '../test/engine/engine.cts';
-import { createRun } from '../test/engine/sandboxed.cts';
+import { execute } from '../test/support/engine.cts';
+import { createRun } from '../test/support/sandboxed.cts';
 
 /** The agent of the sandbox whose runs take as long as their parameter `seconds` says. */
 const TIMED_AGENT = 3;

@@ -63,28 +63,38 @@ export function knownLengths(samples: number): Array<Array<string | number>> {
 	return rows;
 }
 
-/** Ways to poll, and how late each sees runs of a length with a spread of 10 %, as a mean share of it. */
-export const waysToPoll: Record<string, (seconds: number) => number> = {
-	'This node, five runs known': (seconds) => meanLateness(seconds, 5, thisSchedule),
-	'This node, no run known': (seconds) => meanLateness(seconds, 0, thisSchedule),
-	'Each second': (seconds) => meanLateness(seconds, 0, () => fixedSchedule(1_000)),
-	'Each 5 s': (seconds) => meanLateness(seconds, 0, () => fixedSchedule(5_000)),
+/** Means over runs of one length. */
+interface Means {
+	/** How late they are seen to end, as a share of their length. */
+	share: number;
+	requests: number;
+}
+
+/** Ways to poll, and what comes of each with runs of so many seconds and a spread of 10 %. */
+export const waysToPoll: Record<string, (seconds: number) => Means> = {
+	'This node, five runs known': (seconds) => meansOf(seconds, 5, thisSchedule),
+	'This node, no run known': (seconds) => meansOf(seconds, 0, thisSchedule),
+	'A poll each second': (seconds) => meansOf(seconds, 0, () => fixedSchedule(1_000)),
+	'A poll each 5 s': (seconds) => meansOf(seconds, 0, () => fixedSchedule(5_000)),
 };
 
 function fixedSchedule(intervalMs: number): Knowledge {
 	return { learn: () => {}, delay: () => intervalMs };
 }
 
-function meanLateness(seconds: number, known: number, open: () => Knowledge): number {
+function meansOf(seconds: number, known: number, open: () => Knowledge): Means {
 	const random = randomFrom(7);
 	const durationMs = () => seconds * 1_000 * (0.9 + 0.2 * random());
-	const shares = Array.from({ length: 300 }, () => {
+	const seen = Array.from({ length: 300 }, () => {
 		const knowledge = open();
 		for (let run = 0; run < known; run++) knowledge.learn(durationMs());
 		const ms = durationMs();
-		return seeRun(ms, knowledge, LATENCY_MS).lateMs / ms;
+		return { ms, ...seeRun(ms, knowledge, LATENCY_MS) };
 	});
-	return mean(shares);
+	return {
+		share: mean(seen.map(({ ms, lateMs }) => lateMs / ms)),
+		requests: mean(seen.map(({ requests }) => requests)),
+	};
 }
 
 /** A create, the polls that the bound of 65 s or 20 % asks for before a run's earliest end, and one more. */

@@ -1,20 +1,10 @@
 import { Pace } from '../nodes/AgentInvocation/service/pace.ts';
-import {
-	fixedWindow,
-	slidingWindow,
-	tokenBucket,
-	type Limiter,
-} from '../test/support/simulation/world/limiters.cts';
-import { octokit, awsAdaptive } from './otherPaces.cts';
+import { N8N_REQUEST_MS } from '../test/support/simulation/cells.cts';
 import { randomFrom } from '../test/support/simulation/world/random.cts';
+import { cases, FOR_MS, type Case } from './limitCases.cts';
+import { octokit, awsAdaptive } from './otherPaces.cts';
 
 const SECOND = 1_000;
-
-/** For how long each client sends, in ms. */
-const FOR_MS = 600 * SECOND;
-
-/** What a request costs n8n itself, in ms, so that it sends no faster. */
-const ENGINE_MS = 2.5;
 
 /** What a client learns about one request. */
 export interface Learned {
@@ -32,23 +22,6 @@ export interface PaceLike {
 	learn(answer: Learned, sentAt: number, now: number): void;
 }
 
-/** A service, and the clients that use one key of it. */
-interface Case {
-	name: string;
-	limiter: () => Limiter;
-	/** Requests a second that the service carries, or that are offered where it has no limit. */
-	rate: number;
-	/** The time that its limit is about, in ms. */
-	windowMs: number;
-	saysRetryAfter: boolean;
-	clients?: number;
-	roundTripMs?: number;
-	/** The share of requests that are refused at random, without Retry-After. */
-	strays?: number;
-	/** Requests a second that a client has to send; without it, it always has one. */
-	offered?: number;
-}
-
 /** What came of a case. */
 interface Result {
 	/** The share of the limit, or of what was offered, that was carried. */
@@ -59,95 +32,25 @@ interface Result {
 	silenceS: number;
 }
 
-const windows: Array<[limit: number, windowS: number]> = [
-	[5, 1],
-	[20, 1],
-	[100, 1],
-	[200, 10],
-	[60, 60],
-	[600, 60],
-];
-
-const windowCases = windows.flatMap(([limit, windowS]) => {
-	const windowMs = windowS * SECOND;
-	const rate = limit / windowS;
-	const of: Array<[string, () => Limiter]> = [
-		['fixed', () => fixedWindow(limit, windowMs)],
-		['fixed, begun before', () => fixedWindow(limit, windowMs, 0.3 * windowMs)],
-		['sliding', () => slidingWindow(limit, windowMs)],
-		['bucket', () => tokenBucket(rate, windowMs)],
-	];
-	return of.flatMap(([what, limiter]) =>
-		[true, false].map((saysRetryAfter): Case => {
-			const name = `${limit} in ${windowS} s, ${what}`;
-			return { name, limiter, rate, windowMs, saysRetryAfter };
-		}),
-	);
-});
-
-const shared = (
-	clients: number,
-	limit: number,
-	windowS: number,
-	saysRetryAfter: boolean,
-): Case => ({
-	name: `${limit} in ${windowS} s, sliding, ${clients} clients`,
-	limiter: () => slidingWindow(limit, windowS * SECOND),
-	rate: limit / windowS,
-	windowMs: windowS * SECOND,
-	saysRetryAfter,
-	clients,
-});
-
-const cases: Case[] = [
-	...windowCases,
-	...[true, false].flatMap((saysRetryAfter): Case[] => [
-		shared(4, 20, 1, saysRetryAfter),
-		shared(8, 100, 1, saysRetryAfter),
-		shared(4, 600, 60, saysRetryAfter),
-		{
-			name: '20 in 1 s, fixed, a round trip of 1 s',
-			limiter: () => fixedWindow(20),
-			rate: 20,
-			windowMs: SECOND,
-			saysRetryAfter,
-			roundTripMs: SECOND,
-		},
-		{
-			name: '600 in 60 s, fixed, a round trip of 1 s',
-			limiter: () => fixedWindow(600, 60 * SECOND),
-			rate: 10,
-			windowMs: 60 * SECOND,
-			saysRetryAfter,
-			roundTripMs: SECOND,
-		},
-		{
-			name: '50 a second, sliding, then 10, then 50',
-			limiter: () => {
-				const limits = [slidingWindow(50), slidingWindow(10), slidingWindow(50)];
-				return (now) => limits[Math.min(Math.floor(now / (FOR_MS / 3)), 2)]!(now);
-			},
-			rate: 110 / 3,
-			windowMs: SECOND,
-			saysRetryAfter,
-		},
-	]),
-	{
-		name: 'no limit, 2% refused at random, 20 a second offered',
-		limiter: () => () => 0,
-		rate: 20,
-		windowMs: SECOND,
-		saysRetryAfter: false,
-		strays: 0.02,
-		offered: 20,
-	},
-];
-
 const paces: Array<[string, () => PaceLike]> = [
 	['This node', () => new Pace()],
 	['AWS adaptive', awsAdaptive],
 	['octokit', octokit],
 ];
+
+/** A case, and what came of it with each pace, in the order of `paces`. */
+interface Measured {
+	one: Case;
+	results: Result[];
+}
+
+/** Sends in all cases, with all paces. */
+export function measureLimits(): Measured[] {
+	return cases.map((one) => ({
+		one,
+		results: paces.map(([, make]) => worst([1, 2, 3].map((seed) => send(one, make, seed)))),
+	}));
+}
 
 export const limitHeads = [
 	'Limit',
@@ -156,23 +59,23 @@ export const limitHeads = [
 ];
 
 /** A row for each case. */
-export function limitRows(): Array<Array<string | number>> {
-	return cases.map((one) => [
-		one.name,
-		one.strays ? 'no' : one.saysRetryAfter ? 'yes' : 'no',
-		...paces.flatMap(([, make]) => {
-			const { carried, refused, silenceS } = worst([1, 2, 3].map((seed) => send(one, make, seed)));
-			return [carried.toFixed(2), `${(100 * refused).toFixed(1)}%`, silenceS.toFixed(1)];
-		}),
+export function limitRows(measured: Measured[]): string[][] {
+	return measured.map(({ one, results }) => [
+		...namesOf(one),
+		...results.flatMap(({ carried, refused, silenceS }) => [
+			carried.toFixed(2),
+			`${(100 * refused).toFixed(1)}%`,
+			silenceS.toFixed(1),
+		]),
 	]);
 }
 
+export const missHeads = ['Limit', 'Retry-After', 'Missed', 'Why'];
+
 /** The targets that this node misses, by the cases. */
-export function limitMisses(): Array<Array<string | number>> {
-	return cases.flatMap((one) => {
-		const { carried, refused, silenceS } = worst(
-			[1, 2, 3].map((s) => send(one, () => new Pace(), s)),
-		);
+export function limitMisses(measured: Measured[]): string[][] {
+	return measured.flatMap(({ one, results: [own] }) => {
+		const { carried, refused, silenceS } = own!;
 		const most = one.saysRetryAfter ? 5 : 15;
 		const wrong = [
 			carried < 0.85 && !one.strays && `carries ${carried.toFixed(2)}`,
@@ -180,13 +83,13 @@ export function limitMisses(): Array<Array<string | number>> {
 			refused > 0.05 && !one.strays && `${(100 * refused).toFixed(1)}% refused`,
 			silenceS > most && !one.offered && `a silence of ${silenceS.toFixed(1)} s`,
 		].filter((what) => what !== false);
-		return wrong.length > 0
-			? [[one.name, one.saysRetryAfter ? 'yes' : 'no', wrong.join(', '), reasonOf(one)]]
-			: [];
+		return wrong.length > 0 ? [[...namesOf(one), wrong.join(', '), reasonOf(one)]] : [];
 	});
 }
 
-export const missHeads = ['Limit', 'Retry-After', 'Missed', 'Why'];
+function namesOf({ name, saysRetryAfter }: Case): string[] {
+	return [name, saysRetryAfter ? 'yes' : 'no'];
+}
 
 function reasonOf({ name, roundTripMs }: Case): string {
 	if (name.includes('begun before')) {
@@ -264,7 +167,7 @@ function send(one: Case, makePace: () => PaceLike, seed: number): Result {
 		} else {
 			next.pace.take(now);
 			next.has--;
-			next.freeAt = now + ENGINE_MS;
+			next.freeAt = now + N8N_REQUEST_MS;
 			sent++;
 			const waitMs = limiter(now + roundTripMs / 2);
 			const isRefused = waitMs > 0 || Math.random() < strays;

@@ -3,11 +3,14 @@ import { parseArgs } from 'node:util';
 import {
 	describe,
 	isWithinTarget,
+	limitOf,
+	mostRatio,
 	simulateCell,
 	type Cell,
 	type CellResult,
 } from '../test/support/simulation/cells.cts';
 import { limiters } from '../test/support/simulation/world/limiters.cts';
+import { percent } from './words.cts';
 
 /** All combinations, those with most requests last. */
 export function allCells(): Cell[] {
@@ -16,7 +19,10 @@ export function allCells(): Cell[] {
 		for (const executions of [1, 20]) {
 			for (const roundTripMs of [5, 50, 200]) {
 				const load = { roundTripMs, items, executions };
-				cells.push({ limiter: undefined, rate: Infinity, saysRetryAfter: false, ...load });
+				const unlimited = { limiter: undefined, rate: Infinity, saysRetryAfter: false, ...load };
+				cells.push(unlimited);
+				// Ten items are all that a trial has.
+				if (items > 10) cells.push({ ...unlimited, hasTrial: true });
 				for (const limiter of Object.keys(limiters)) {
 					for (const rate of [5, 20, 100]) {
 						for (const saysRetryAfter of [true, false]) {
@@ -30,36 +36,44 @@ export function allCells(): Cell[] {
 	return cells.sort((a, b) => a.items * a.executions - b.items * b.executions);
 }
 
-/** Why a cell misses the target: no client can know the limiter before it is refused. */
-function reasonOf({ limiter, leastMs, ratio, saysRetryAfter }: CellResult): string {
-	if (limiter === undefined)
-		return 'it cannot know that there is no limit, so the rate grows step by step';
-	if (ratio <= 1.3) return 'refused are those under way when the first refusals came';
-	if (leastMs < 5_000) return 'over so soon that finding the limit takes a large part of it';
-	return saysRetryAfter
-		? 'two or three pauses, of whole seconds, until the limit was known'
-		: 'two or three pauses until the limit was known';
-}
-
 /** The results that the target is about. */
 export function large(results: CellResult[]): CellResult[] {
 	return results.filter(({ items, executions }) => items * executions >= 100);
 }
 
+/** The results in groups of one name, in the order of their first ones. */
+function groups(results: CellResult[], name: (result: CellResult) => string): CellResult[][] {
+	const byName = new Map<string, CellResult[]>();
+	for (const result of results) {
+		const key = name(result);
+		byName.set(key, [...(byName.get(key) ?? []), result]);
+	}
+	return [...byName.values()];
+}
+
+export const summaryHeads = [
+	'Limit (1/s)',
+	'Limiter',
+	'Cells',
+	'Target ratio',
+	'Worst ratio',
+	'Mean ratio',
+	'Worst refused share',
+	'Most refused',
+	'Cells that miss',
+];
+
 /** By rate and limiter, over the cells of 100 items or more: the worst of each, and how many miss. */
 export function summaryOf(results: CellResult[]): Array<Array<string | number>> {
-	const groups = new Map<string, CellResult[]>();
-	for (const result of large(results)) {
-		const name = JSON.stringify([result.rate, result.limiter ?? 'none']);
-		groups.set(name, [...(groups.get(name) ?? []), result]);
-	}
-	return [...groups.values()].map((group) => {
-		const { rate, limiter = 'none' } = group[0]!;
+	const name = ({ rate, limiter = '', hasTrial = false }: Cell) => `${rate} ${limiter} ${hasTrial}`;
+	return groups(large(results), name).map((group) => {
+		const { rate, limiter } = group[0]!;
 		const worst = (of: (result: CellResult) => number) => Math.max(...group.map(of));
 		return [
 			rate === Infinity ? '' : rate,
-			limiter,
+			limiter ?? limitOf(group[0]!),
 			group.length,
+			mostRatio(group[0]!),
 			worst(({ ratio }) => ratio).toFixed(2),
 			(group.reduce((sum, { ratio }) => sum + ratio, 0) / group.length).toFixed(2),
 			`${(worst(({ refusedShare }) => refusedShare) * 100).toFixed(1)}%`,
@@ -69,27 +83,74 @@ export function summaryOf(results: CellResult[]): Array<Array<string | number>> 
 	});
 }
 
-export const summaryHeads = [
-	'Limit (1/s)',
-	'Limiter',
-	'Cells',
-	'Worst ratio',
-	'Mean ratio',
-	'Worst refused share',
-	'Most refused',
-	'Cells that miss',
+/** Why a cell misses its target: the first of these that is so. */
+const REASONS: Array<[isIt: (result: CellResult) => boolean, why: string]> = [
+	[
+		({ limiter }) => limiter === undefined,
+		'Nothing says that there is no limit. At most 15 requests are under way, or 80 a second sent, at first; that rate grows by half in a second',
+	],
+	[
+		(result) => result.ratio <= mostRatio(result),
+		'Refused are the requests that were under way when the limit was met, and those that found it',
+	],
+	[
+		({ ratio }) => ratio > 1.7,
+		'The first refusals came at once, so the limit was taken for half of what it is or less, and the rate grew slowly from there',
+	],
+	[
+		({ leastMs }) => leastMs < 5_000,
+		'Over so soon that finding the limit takes a large part of it',
+	],
+	[() => true, 'Several pauses, of a second or more each, until the limit was known'],
 ];
 
-/** The cells that miss the target, each with what it came to and why. */
-export function missesOf(results: CellResult[]): string[][] {
-	return large(results)
-		.filter((result) => !isWithinTarget(result))
-		.map((result) => [describe(result), figuresOf(result), reasonOf(result)]);
+export const cellMissHeads = [
+	'Limit',
+	'Cells',
+	'Executions × items, round trip (ms)',
+	'Ratio',
+	'Refused',
+	'Why',
+];
+
+/** The cells that miss their target and why; those of one limit that have the same reason are one row. */
+export function missesOf(results: CellResult[]): Array<Array<string | number>> {
+	const missed = large(results).filter((result) => !isWithinTarget(result));
+	const sorted = REASONS.flatMap(([, why]) => missed.filter((one) => reasonOf(one) === why));
+	const name = (one: CellResult) => JSON.stringify([reasonOf(one), limitOf(one)]);
+	return groups(sorted, name).map((group) => {
+		const loads = groups(group, ({ items, executions }) => `${executions} × ${items}`);
+		const range = (of: (result: CellResult) => number, unit: (value: number) => string) => {
+			const values = group.map(of);
+			const ends = [Math.min(...values), Math.max(...values)].map(unit);
+			return [...new Set(ends)].join(' to ');
+		};
+		return [
+			limitOf(group[0]!),
+			group.length,
+			loads
+				.map((load) => {
+					const trips = load.map(({ roundTripMs }) => roundTripMs).join(', ');
+					return `${load[0]!.executions} × ${load[0]!.items}: ${trips}`;
+				})
+				.join('; '),
+			range(
+				({ ratio }) => ratio,
+				(ratio) => ratio.toFixed(2),
+			),
+			`${range(({ refused }) => refused, String)} (${range(({ refusedShare }) => refusedShare, percent)})`,
+			reasonOf(group[0]!),
+		];
+	});
 }
 
-function figuresOf({ wallMs, leastMs, ratio, requests, refused }: CellResult): string {
-	const seconds = `${(wallMs / 1_000).toFixed(1)} s, ${ratio.toFixed(2)} times ${(leastMs / 1_000).toFixed(1)} s`;
-	return `${seconds}, ${refused} of ${requests} refused`;
+function reasonOf(result: CellResult): string {
+	return REASONS.find(([isIt]) => isIt(result))![1];
+}
+
+/** How many miss. */
+export function countMisses(results: CellResult[]): number {
+	return large(results).filter((result) => !isWithinTarget(result)).length;
 }
 
 /** `--cell` chooses those whose name has these words, `--most` those of so many items in all. */
@@ -104,12 +165,16 @@ async function main(): Promise<void> {
 		if (!values.cell.every((words) => describe(cell).includes(words))) continue;
 		const result = await simulateCell(cell);
 		results.push(result);
-		say(`${describe(cell)}: ${figuresOf(result)}`);
+		const { wallMs, leastMs, ratio, requests, refused } = result;
+		const seconds = (ms: number) => `${(ms / 1_000).toFixed(1)} s`;
+		say(
+			`${describe(cell)}: ${seconds(wallMs)}, ${ratio.toFixed(2)} times ${seconds(leastMs)}, ${refused} of ${requests} refused`,
+		);
 	}
 	say('');
 	for (const row of [summaryHeads, ...summaryOf(results)]) say(row.join(' | '));
 	say('');
-	for (const miss of missesOf(results)) say(miss.join('; '));
+	for (const row of [cellMissHeads, ...missesOf(results)]) say(row.join(' | '));
 }
 
 function say(line: string): void {

@@ -1,12 +1,13 @@
 const path = require('node:path');
 
-const engineTests = path.join(path.dirname(__dirname), 'engine');
+// Where the engine's tests ask for n8n-core: `engine.cts`.
+const support = path.join(path.dirname(__dirname), 'support');
 
 /** Jest's resolver, which takes n8n-core from the folder in N8N_ENGINE, and the n8n-workflow that goes with it. */
 module.exports = (request, options) => {
 	const engine = process.env.N8N_ENGINE;
 	if (request === 'n8n-core') {
-		const found = options.basedir === engineTests ? path.join(__dirname, 'n8nCore.cjs') : engine;
+		const found = options.basedir === support ? path.join(__dirname, 'n8nCore.cjs') : engine;
 		return options.defaultResolver(found, options);
 	}
 	const isWorkflow = /^n8n-workflow(\/|$)/.test(request);

@@ -2,8 +2,8 @@ import type { INodeParameters } from 'n8n-workflow';
 
 import { Prism } from '../../hosts/prism.cts';
 import { startSandbox, type Sandbox } from '../../sandbox/server.cts';
-import { execute } from '../engine/engine.cts';
-import { createRun, getRun, listAgents, onError } from '../engine/sandboxed.cts';
+import { execute } from '../support/engine.cts';
+import { createRun, getRun, listAgents, onError } from '../support/sandboxed.cts';
 
 // The node and the sandbox were written by the same hands, and the sandbox checks itself. Here Prism, which
 // others wrote, stands between the two and holds what both say against the OpenAPI description.

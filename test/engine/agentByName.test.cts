@@ -3,8 +3,16 @@ import type { INodeParameters } from 'n8n-workflow';
 import { getAgentParameters } from '../../nodes/AgentInvocation/editor/getAgentParameters.ts';
 import { backoffRange } from '../../nodes/AgentInvocation/service/retryPolicy.ts';
 import type { Sandbox } from '../../sandbox/server.cts';
-import { loadOptionsContext } from './engine.cts';
-import { createRun, creates, getRun, jsonOf, onError, run, useSandbox } from './sandboxed.cts';
+import { loadOptionsContext } from '../support/engine.cts';
+import {
+	createRun,
+	creates,
+	getRun,
+	jsonOf,
+	onError,
+	run,
+	useSandbox,
+} from '../support/sandboxed.cts';
 
 const sandbox = useSandbox();
 beforeEach(() => void jest.replaceProperty(backoffRange, 'first', 20));

@@ -1,7 +1,7 @@
 import type { INodeParameters } from 'n8n-workflow';
 
-import { executeAlone } from './engine.cts';
-import { byId, createRun, getRun, listAgents, useSandbox } from './sandboxed.cts';
+import { executeAlone } from '../support/engine.cts';
+import { byId, createRun, getRun, listAgents, useSandbox } from '../support/sandboxed.cts';
 
 // n8n's own agents run the node without an execution: there is no execution data, and no node before it.
 const sandbox = useSandbox();

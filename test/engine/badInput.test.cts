@@ -1,5 +1,13 @@
 import { backoffRange } from '../../nodes/AgentInvocation/service/retryPolicy.ts';
-import { createRun, getRun, jsonOf, listAgents, onError, run, useSandbox } from './sandboxed.cts';
+import {
+	createRun,
+	getRun,
+	jsonOf,
+	listAgents,
+	onError,
+	run,
+	useSandbox,
+} from '../support/sandboxed.cts';
 
 const sandbox = useSandbox();
 beforeEach(() => void jest.replaceProperty(backoffRange, 'first', 20));

@@ -1,4 +1,4 @@
-import { createRun, creates, jsonOf, onError, run, useSandbox } from './sandboxed.cts';
+import { createRun, creates, jsonOf, onError, run, useSandbox } from '../support/sandboxed.cts';
 
 const sandbox = useSandbox();
 

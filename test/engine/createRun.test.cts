@@ -1,4 +1,12 @@
-import { createRun, creates, getRun, jsonOf, onError, run, useSandbox } from './sandboxed.cts';
+import {
+	createRun,
+	creates,
+	getRun,
+	jsonOf,
+	onError,
+	run,
+	useSandbox,
+} from '../support/sandboxed.cts';
 
 const sandbox = useSandbox();
 

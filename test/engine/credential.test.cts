@@ -1,7 +1,7 @@
 import { AgentInvocationApi } from '../../credentials/AgentInvocationApi.credentials.ts';
 import { backoffRange } from '../../nodes/AgentInvocation/service/retryPolicy.ts';
 import { startSandbox } from '../../sandbox/server.cts';
-import { createRun, jsonOf, run, useSandbox } from './sandboxed.cts';
+import { createRun, jsonOf, run, useSandbox } from '../support/sandboxed.cts';
 
 // n8n reads the credential anew for each request, so it may change while a run is waited for.
 const sandbox = useSandbox();

@@ -4,8 +4,8 @@ import { AgentInvocation } from '../../nodes/AgentInvocation/AgentInvocation.nod
 import { searchAgents } from '../../nodes/AgentInvocation/editor/searchAgents.ts';
 import { describeParameters } from '../../nodes/AgentInvocation/editor/describeParameters.ts';
 import { getAgentParameters } from '../../nodes/AgentInvocation/editor/getAgentParameters.ts';
-import { loadOptionsContext } from './engine.cts';
-import { createRun, jsonOf, listAgents, run, useSandbox } from './sandboxed.cts';
+import { loadOptionsContext } from '../support/engine.cts';
+import { createRun, jsonOf, listAgents, run, useSandbox } from '../support/sandboxed.cts';
 
 const sandbox = useSandbox();
 

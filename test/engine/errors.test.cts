@@ -15,7 +15,7 @@ import {
 	onError,
 	run,
 	useSandbox,
-} from './sandboxed.cts';
+} from '../support/sandboxed.cts';
 
 const sandbox = useSandbox();
 beforeEach(() => void jest.replaceProperty(backoffRange, 'first', 50));

@@ -8,8 +8,16 @@ import {
 import { searchAgents } from '../../nodes/AgentInvocation/editor/searchAgents.ts';
 import { getAgentParameters } from '../../nodes/AgentInvocation/editor/getAgentParameters.ts';
 import { hostileAgents, hostileTexts, FIRST_HOSTILE_ID } from '../support/hostileAgents.cts';
-import { loadOptionsContext } from './engine.cts';
-import { createRun, creates, getRun, jsonOf, onError, run, useSandbox } from './sandboxed.cts';
+import { loadOptionsContext } from '../support/engine.cts';
+import {
+	createRun,
+	creates,
+	getRun,
+	jsonOf,
+	onError,
+	run,
+	useSandbox,
+} from '../support/sandboxed.cts';
 
 const sandbox = useSandbox();
 beforeEach(() => sandbox.with({ moreAgents: hostileAgents }));

@@ -1,4 +1,4 @@
-import { jsonOf, listAgents, run, useSandbox } from './sandboxed.cts';
+import { jsonOf, listAgents, run, useSandbox } from '../support/sandboxed.cts';
 
 const sandbox = useSandbox();
 

@@ -1,7 +1,7 @@
 import { NodeHelpers, type INode, type INodeParameters } from 'n8n-workflow';
 
 import { AgentInvocation } from '../../nodes/AgentInvocation/AgentInvocation.node.ts';
-import { createRun, getRun, listAgents, run, useSandbox } from './sandboxed.cts';
+import { createRun, getRun, listAgents, run, useSandbox } from '../support/sandboxed.cts';
 
 const sandbox = useSandbox();
 const KEY = 'sandbox-key';

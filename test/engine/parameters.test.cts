@@ -1,6 +1,6 @@
 import type { INodeParameters } from 'n8n-workflow';
 
-import { byId, createRun, creates, run, useSandbox } from './sandboxed.cts';
+import { byId, createRun, creates, run, useSandbox } from '../support/sandboxed.cts';
 
 const sandbox = useSandbox();
 const notWaiting = { waitForCompletion: false };

@@ -1,6 +1,6 @@
 import { backoffRange } from '../../nodes/AgentInvocation/service/retryPolicy.ts';
 import * as waiting from '../../nodes/AgentInvocation/waiting/poll.ts';
-import { createRun, creates, jsonOf, run, useSandbox } from './sandboxed.cts';
+import { createRun, creates, jsonOf, run, useSandbox } from '../support/sandboxed.cts';
 
 const sandbox = useSandbox();
 beforeEach(() => void jest.replaceProperty(backoffRange, 'first', 20));

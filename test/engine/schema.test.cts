@@ -3,7 +3,7 @@ import path from 'node:path';
 
 import type { IDataObject } from 'n8n-workflow';
 
-import { createRun, getRun, jsonOf, listAgents, run, useSandbox } from './sandboxed.cts';
+import { createRun, getRun, jsonOf, listAgents, run, useSandbox } from '../support/sandboxed.cts';
 
 const sandbox = useSandbox();
 

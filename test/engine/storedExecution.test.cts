@@ -8,8 +8,8 @@ import {
 	stoppedAtItsStart,
 	type Execution,
 	type Outcome,
-} from './engine.cts';
-import { createRun, jsonOf, useSandbox } from './sandboxed.cts';
+} from '../support/engine.cts';
+import { createRun, jsonOf, useSandbox } from '../support/sandboxed.cts';
 
 // What n8n's Retry makes of an execution that n8n has stored while its runs were waited for.
 

@@ -5,7 +5,7 @@ import * as retryPolicy from '../../nodes/AgentInvocation/service/retryPolicy.ts
 import { requestTimeouts } from '../../nodes/AgentInvocation/service/service.ts';
 import { table } from '../../hosts/report.cts';
 import { startSandbox } from '../../sandbox/server.cts';
-import { creates } from '../engine/sandboxed.cts';
+import { creates } from '../support/sandboxed.cts';
 import { faultCases, startForeigner, type FaultCase, type Foreigner } from './faults.cts';
 import { Network } from './line.cts';
 import { operationCases, TIME_LIMIT_S, type OperationCase, type Outcome } from './operations.cts';

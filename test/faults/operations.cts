@@ -4,8 +4,8 @@ import { searchAgents } from '../../nodes/AgentInvocation/editor/searchAgents.ts
 import { getAgentParameters } from '../../nodes/AgentInvocation/editor/getAgentParameters.ts';
 import { makeAgents } from '../../sandbox/agents.cts';
 import type { Sandbox } from '../../sandbox/server.cts';
-import { execute, loadOptionsContext } from '../engine/engine.cts';
-import { createRun, getRun, listAgents } from '../engine/sandboxed.cts';
+import { execute, loadOptionsContext } from '../support/engine.cts';
+import { createRun, getRun, listAgents } from '../support/sandboxed.cts';
 
 /** How long a run may be waited for here, in s. */
 export const TIME_LIMIT_S = 12;

@@ -37,6 +37,8 @@ export interface Said extends SaidExecution {
 	hand?: Hand;
 	/** What n8n executes in place of this node, given the tags of its items. */
 	instead?: (send: Send, tags: string[]) => Promise<unknown>;
+	/** Loads the package, as each process of n8n does; the test's own modules when absent. */
+	load?: () => LoadedPackage;
 	/** When n8n is killed. Each later process has just started; the first one has been up for long. */
 	kills?: World['kills'];
 }
@@ -69,6 +71,7 @@ export class OwnWorld {
 		hand = {},
 		kills = [],
 		instead,
+		load: loadPackage,
 		...first
 	}: Said = {}) {
 		this.world = {
@@ -88,7 +91,7 @@ export class OwnWorld {
 		// A service of its own, of which the node knows nothing from other tests.
 		const baseUrl = `https://agents-${++worlds}.example.com/api/v1`;
 		const load = () => {
-			const code = this.code ? loadAnew() : ownCode();
+			const code = loadPackage?.() ?? (this.code ? loadAnew() : ownCode());
 			return (this.code = instead ? { ...code, execute: nodeOf(instead, baseUrl) } : code);
 		};
 		this.setting = settingOf(this.world, load, hand, baseUrl);
@@ -161,7 +164,8 @@ export class OwnWorld {
 
 	/** Lets n8n execute the workflow to its end. */
 	async execute() {
-		this.setting.n8n.start();
+		const { n8n, clock, random } = this.setting;
+		await clock.rule(random, () => Promise.resolve(n8n.start()));
 		return await this.toTheEnd();
 	}
 
