@@ -32,6 +32,7 @@ const windows: Array<[limit: number, windowS: number]> = [
 	[20, 1],
 	[100, 1],
 	[200, 10],
+	[300, 30],
 	[60, 60],
 	[600, 60],
 ];
@@ -67,6 +68,16 @@ const shared = (
 	clients,
 });
 
+/** One that also refuses one, two or three requests in a row each ten seconds, whatever else it carries. */
+function withStrays(limiter: Limiter): Limiter {
+	let [span, left] = [-1, 0];
+	return (now) => {
+		const present = Math.floor(now / (10 * SECOND));
+		if (present !== span) [span, left] = [present, 1 + (present % 3)];
+		return left-- > 0 ? SECOND : limiter(now);
+	};
+}
+
 /** Limits that services have. */
 export const cases: Case[] = [
 	...windowCases,
@@ -99,6 +110,14 @@ export const cases: Case[] = [
 			rate: 110 / 3,
 			windowMs: SECOND,
 			saysRetryAfter,
+		},
+		{
+			name: '20 in 1 s, sliding, and up to three refused each 10 s, 10 a second offered',
+			limiter: () => withStrays(slidingWindow(20)),
+			rate: 10,
+			windowMs: SECOND,
+			saysRetryAfter,
+			offered: 10,
 		},
 	]),
 	{
