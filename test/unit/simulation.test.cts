@@ -34,7 +34,10 @@ test.each(
 });
 
 test('the same seed gives the same world, to the last answer', async () => {
-	const traces = await Promise.all([1, 2].map(() => simulate('--replay', '5124')));
-	expect(traces[0]).toContain('request 0: ');
-	expect(traces[1]).toBe(traces[0]);
+	const tracesOf = async () =>
+		await Promise.all(['5124', '5125', '5126'].map((seed) => simulate('--replay', seed)));
+	const [traces, again] = [await tracesOf(), await tracesOf()];
+	// In the world of a seed, wrong values may keep everything from being sent.
+	expect(traces.join('')).toContain('request 0: ');
+	expect(again).toEqual(traces);
 });
