@@ -53,6 +53,11 @@ export const survivors: Survivor[] = [
 		reason: 'Every item has a result once the loop has ended: it would be a defect.',
 	},
 	{
+		file: 'items/nodeRun.ts',
+		original: /^(item\.is !== 'done' \|\| )?item\.outputs\.length > 0$|^'done'$|^first\?\.is$/,
+		reason: 'Only List gives nothing for an item, and n8n has a first output when this is asked.',
+	},
+	{
 		file: 'items/memory.ts',
 		original: /^(\{ beginning: )?'(first|afterCrash|retry|exhausted)'( \})?$/,
 		reason: 'Only whether the node resumes is asked for.',
