@@ -26,7 +26,7 @@ module.exports = {
 	...unit,
 	testTimeout: 300_000,
 	// No test here turns more, but for one that says so.
-	globals: { MOST_TIMERS: 5_000 },
+	globals: { MOST_TIMERS: 5_000, MOST_STEPS: 50_000 },
 	testPathIgnorePatterns: [`/unit/(${leftOut.join('|')})\\.test`],
 	moduleNameMapper: { '^n8n-workflow$': require.resolve('./n8n-workflow.cjs') },
 	testEnvironment: require.resolve('./environment.cjs'),

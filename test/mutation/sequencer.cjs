@@ -1,7 +1,16 @@
 const { default: Sequencer } = require('@jest/test-sequencer');
 
 /** The tests that take longest; most mutants are killed before. */
-const last = ['loop', 'errorItem', 'storedText', 'schedule', 'rateLimiter', 'parking', 'pace'];
+const last = [
+	'loop',
+	'errorItem',
+	'storedText',
+	'schedule',
+	'rateLimiter',
+	'sideBySide',
+	'parking',
+	'pace',
+];
 
 /** The order of the files: quick ones first. */
 module.exports = class extends Sequencer {

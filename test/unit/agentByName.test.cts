@@ -109,6 +109,17 @@ describe("n8n's Retry", () => {
 		expect(world.runs).toHaveLength(4);
 	});
 
+	test('asks for no list where the run is known, also if the user has written the name otherwise', async () => {
+		const { world, hand, away } = worldOf(undefined, { count: 1, options: { timeout: 5 } }, []);
+		expect((await world.execute()).error?.message).toContain('has not finished');
+		away();
+		hand.parameters = () => named(' REPORT');
+		world.world.executions[0]!.options = {};
+		const { items } = await world.retry({ workflow: 'saved', changesNode: true });
+		expect(items).toHaveLength(1);
+		expect([world.runs.length, lists(world)]).toEqual([1, 1]);
+	});
+
 	test('starts none for what is in doubt, whoever has the name', async () => {
 		const { world, hand, away } = worldOf(undefined, { count: 1 });
 		hand.respond = ({ kind }) => (kind === 'create' ? { statusCode: 500 } : undefined);

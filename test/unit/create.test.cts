@@ -27,7 +27,7 @@ test('what is not set is as by default: it waits, in text, and starts the run on
 });
 
 test("without waiting, what identifies the run is the node's own, whatever the service says", async () => {
-	const respond = () => json(202, { run_id: 'r', agent_id: null, status: 'pending' });
+	const respond = () => json(202, { run_id: 'r', agent_id: null });
 	const { jsons } = await execute({ waits: false, hand: { respond } });
 	expect(jsons).toEqual([{ agent_id: 1, run_id: 'r', status: 'pending' }]);
 });

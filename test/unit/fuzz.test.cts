@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { NodeApiError, NodeOperationError, type IExecuteFunctions } from 'n8n-workflow';
+import { NodeApiError, NodeOperationError, type IDataObject } from 'n8n-workflow';
 
 import { readResponse, readThrown } from '../../nodes/AgentInvocation/service/answer.ts';
 import { checkCredential } from '../../nodes/AgentInvocation/service/credential.ts';
@@ -11,34 +11,22 @@ import { readBindings } from '../../nodes/AgentInvocation/operations/run/paramet
 import { resultOf } from '../../nodes/AgentInvocation/waiting/output.ts';
 import { readWaitOptions } from '../../nodes/AgentInvocation/waiting/options.ts';
 import { outcomeOf } from '../support/outcome.cts';
+import { contextOf } from '../support/simulation/world/context.cts';
 import { isAgentPage, isCreatedRun, isRun } from '../../nodes/AgentInvocation/service/types.ts';
 
 const EACH = 5_000;
 const subject = { agentId: 1, runId: 'run', startsRun: true, baseUrl: 'https://service/api/v1' };
 
 /** A node with these parameters. */
-function contextOf(parameters: Record<string, unknown>, json: object = {}): IExecuteFunctions {
-	const node = { id: '1', name: 'Node', type: 'agentInvocation', typeVersion: 1 };
-	const get = (path: string, fallback: unknown) =>
-		path
-			.split('.')
-			.reduce<unknown>(
-				(value, key) => (value as Record<string, unknown> | null | undefined)?.[key],
-				parameters,
-			) ?? fallback;
-	return {
-		getNode: () => node,
-		getInputData: () => [{ json }],
-		getNodeParameter: (name: string, _item: number, fallback: unknown) => get(name, fallback),
-	} as unknown as IExecuteFunctions;
-}
+const having = (parameters: Record<string, unknown>, json: IDataObject = {}) =>
+	contextOf({ parameters, items: [{ json }] });
 
 /** A message as it is read: a character that shows nothing breaks its tags. */
 const visible = (message: string) => message.replaceAll('\u2060', '');
 
 /** A failure has words for the user, and becomes one of n8n's errors that has them too. */
 function expectN8nError(failure: Failure): void {
-	const error = toNodeError(contextOf({}), failure, 0);
+	const error = toNodeError(having({}), failure, 0);
 	expect([NodeApiError, NodeOperationError]).toContain(error.constructor);
 	expect(visible(error.message)).toBe(visible(failure.message.replaceAll('canceled', 'cancelled')));
 	expect(error.message.length).toBeGreaterThan(0);
@@ -127,7 +115,7 @@ test('whatever is given for parameters, it becomes bindings of text with names o
 		fc.record({ specifyParameters: fc.constant('json'), parametersJson: body }),
 		fc.record({
 			specifyParameters: fc.constant('keypair'),
-			parameterPairs: fc.oneof(json, fc.record({ values: fc.oneof(json, fc.array(pair)) })),
+			'parameterPairs.values': fc.oneof(json, fc.array(pair)),
 		}),
 		fc.record({
 			specifyParameters: fc.constant('fields'),
@@ -140,7 +128,7 @@ test('whatever is given for parameters, it becomes bindings of text with names o
 	);
 	fc.assert(
 		fc.property(given, fc.dictionary(key, json), (parameters, item) => {
-			const bindings = outcomeOf(() => readBindings(contextOf(parameters, item), 0));
+			const bindings = outcomeOf(() => readBindings(having(parameters, item as IDataObject), 0));
 			if (!bindings.ok) return expectN8nError(bindings.failure);
 			const names = bindings.value.map(({ name }) => name);
 			expect(new Set(names).size).toBe(names.length);
@@ -163,7 +151,7 @@ test('whatever is given for an ID, an option or a credential, it is read or refu
 					() => readAgentId(value),
 					() => readRunId(value),
 					() => checkCredential({ baseUrl: value, apiKey: option }),
-					() => readWaitOptions(contextOf({ options }), 0),
+					() => readWaitOptions(having({ options }), 0),
 				]) {
 					const outcome = outcomeOf<unknown>(read);
 					if (!outcome.ok) expectN8nError(outcome.failure);

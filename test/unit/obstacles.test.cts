@@ -184,41 +184,32 @@ describe('a called workflow', () => {
 		return await whoWaits(context);
 	};
 
-	test.each<[string, Record<string, object>]>([
-		['with one item', { 1: { ...ran(1), ...by('2') }, 2: schedule }],
-		['with none', { 1: { resultData: { runData: {} }, ...by('2') }, 2: schedule }],
-		[
-			'with one that is still to be given',
-			{ 1: { ...begins({ type: 'start' }), ...by('2') }, 2: schedule },
-		],
+	/** This execution, and those that have called one another up to it; a schedule has started the last one. */
+	const chain = (...executions: object[]): Record<string, object> =>
+		Object.fromEntries(
+			[
+				...executions.map((execution, index) => ({ ...by(String(index + 2)), ...execution })),
+				schedule,
+			].map((execution, index) => [index + 1, execution]),
+		);
+	const runDataOf = (runData: object) => ({ resultData: { runData } });
+
+	test.each<[string, object[]]>([
+		['with one item', [ran(1)]],
+		['with none', [runDataOf({})]],
+		['with one that is still to be given', [begins({ type: 'start' })]],
 		[
 			'with one item, of which a later node makes two',
-			{
-				1: {
-					resultData: {
-						runData: { B: [{ executionIndex: 1, ...items(2) }], ...ran(1).resultData.runData },
-					},
-					...by('2'),
-				},
-				2: schedule,
-			},
+			[runDataOf({ B: [{ executionIndex: 1, ...items(2) }], ...ran(1).resultData.runData })],
 		],
-		['by one that waits', { 1: { ...ran(1), ...by('2', true) }, 2: schedule }],
-		[
-			'with two items, by one that was called with one',
-			{ 1: { ...ran(2), ...by('2') }, 2: { ...ran(1), ...by('3') }, 3: schedule },
-		],
+		['by one that waits', [{ ...ran(1), ...by('2', true) }]],
+		['with two items, by one that was called with one', [ran(2), ran(1)]],
 		[
 			'with two items, by one that was called with two, by one that was called with one',
-			{
-				1: { ...ran(2), ...by('2') },
-				2: { ...ran(2), ...by('3') },
-				3: { ...ran(1), ...by('4') },
-				4: schedule,
-			},
+			[ran(2), ran(2), ran(1)],
 		],
-	])('%s may have been called for each', async (_, stored) => {
-		expect(await obstacle(stored)).toMatch(/once for each item/);
+	])('%s may have been called for each', async (_, executions) => {
+		expect(await obstacle(chain(...executions))).toMatch(/once for each item/);
 	});
 
 	/** The first of all callers, and what n8n tells of it to the one that it has called. */
@@ -273,14 +264,7 @@ describe('a called workflow', () => {
 		['with two items, by what a schedule has started', calledBy(schedule)],
 		[
 			'with two that are still to be given',
-			{
-				1: {
-					resultData: { runData: {} },
-					executionData: { nodeExecutionStack: [items(2)] },
-					...by('2'),
-				},
-				2: schedule,
-			},
+			chain({ ...runDataOf({}), executionData: { nodeExecutionStack: [items(2)] } }),
 		],
 		['by what a webhook has started that was answered', calledBy(begins(webhook('onReceived')))],
 		['by what a webhook without a mode has started', calledBy(begins(webhook()))],

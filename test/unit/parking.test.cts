@@ -305,30 +305,6 @@ describe('what goes on while the execution is stored', () => {
 	});
 });
 
-describe('a retry', () => {
-	test('keeps the results, waits for the runs that go on, and starts anew those that failed', async () => {
-		const world = new OwnWorld({
-			count: 3,
-			options: { pollInterval: 65 },
-			runOf: (item) => ({
-				durationMs: [10, 400, 900][item]! * SECOND,
-				...(item === 1 && { end: 'failed' as const, shown: { error: 'item 1' } }),
-			}),
-		});
-		const { error, parks } = await world.execute();
-		expect(error?.message).toContain('failed: item 1');
-		expect(parks.length).toBeGreaterThan(0);
-		Object.assign(world.runOf(1), { end: 'succeeded', shown: { output: '1' } });
-		const before = world.requests.length;
-		const { jsons } = await world.retry();
-		expect(jsons.map(({ output }) => output)).toEqual(['0', '1', '2']);
-		expect(world.started).toEqual([0, 1, 2, 1]);
-		// The first item's result was known.
-		const polled = world.requests.slice(before).filter(({ kind }) => kind === 'poll');
-		expect(polled.map(({ runId }) => runId)).not.toContain(world.runs[0]!.id);
-	});
-});
-
 describe('Retry On Fail', () => {
 	const failing = (error: string) => ({ end: 'failed' as const, shown: { error } });
 	const retryOnFail = { maxTries: 3 };
@@ -406,26 +382,5 @@ describe("n8n's Retry", () => {
 		world.world.executions[0]!.waits = true;
 		expect((await world.retry()).jsons).toMatchObject([{ output: '0' }, { output: '1' }]);
 		expect(world.started).toEqual([0, 1]);
-	});
-
-	test('what is in doubt stays so, whatever the values are, and is said when another item fails', async () => {
-		const hand: Hand = {
-			respond: ({ number }) => [{ statusCode: 500 }, rejected][number],
-		};
-		const world = new OwnWorld({ count: 2, hand });
-		const { error } = await world.execute();
-		expect(`${error?.message} ${error?.description}`).toContain('may have been started');
-		expect(world.runs).toEqual([]);
-		for (const item of world.world.executions[0]!.items) item.isVolatile = true;
-		expect((await world.retry()).error?.message).toContain('may have started a run');
-		expect(world.started).not.toContain(0);
-	});
-
-	test("a workflow's timeout is counted anew", async () => {
-		const options = { pollInterval: 65 };
-		const world = new OwnWorld(lasting(400 * SECOND, { options, workflowTimeoutS: 300 }));
-		expect((await world.execute()).error?.message).toContain('has not finished within 270 s');
-		expect((await world.retry()).jsons).toMatchObject([{ output: '0' }]);
-		expect(world.runs).toHaveLength(1);
 	});
 });

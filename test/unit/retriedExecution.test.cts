@@ -39,9 +39,13 @@ describe('of an execution that failed', () => {
 	test('values that have changed by themselves start no finished or running run anew', async () => {
 		const world = await fail();
 		changeValues(world);
+		const before = world.requests.length;
 		const { jsons } = await world.retry();
 		expect(jsons.map(({ output }) => output)).toEqual(['0', '1', '2']);
 		expect(world.started).toEqual([0, 1, 2, 1]);
+		// The first item's result was known.
+		const polled = world.requests.slice(before).map(({ runId }) => runId);
+		expect(polled).not.toContain(world.runs[0]!.id);
 	});
 
 	test('a value that cannot be read any more fails no item that has its run', async () => {
@@ -116,8 +120,9 @@ describe('of an execution that was ended', () => {
 	}
 
 	/** Twenty items, of which ten have begun when n8n makes a checkpoint and then is killed. */
-	async function kill(): Promise<OwnWorld> {
-		const world = worldOf(20, { savesProgress: true, kills: [{ atMs: 2_000, awayMs: 1_000 }] });
+	async function kill(more: Said = {}): Promise<OwnWorld> {
+		const kills = [{ atMs: 2_000, awayMs: 1_000 }];
+		const world = worldOf(20, { savesProgress: true, kills, ...more });
 		const { attempt } = await world.execute();
 		expect(attempt.status).toBe('crashed');
 		expect(world.started.sort()).toEqual(all(10));
@@ -150,6 +155,24 @@ describe('of an execution that was ended', () => {
 		expect(world.started.sort()).toEqual(all(10));
 	});
 
+	test('a run that fails meanwhile ends the node', async () => {
+		const world = await kill({
+			runOf: (item) =>
+				item === 3
+					? { durationMs: 100 * SECOND, end: 'failed', shown: {} }
+					: { durationMs: 400 * SECOND },
+		});
+		const { error, ms } = await world.retry();
+		expect(error?.message).toContain('failed');
+		expect(ms).toBeLessThan(200 * SECOND);
+	});
+
+	test("n8n's Retry with the saved workflow is refused while it is stored", async () => {
+		const world = await stop(-30);
+		const { attempt } = await world.retry({ workflow: 'saved' });
+		expect(attempt.retryOf).toBeUndefined();
+	});
+
 	test('nothing can have begun while it was stored: before its date, whatever n8n tells', async () => {
 		const world = worldOf(6, {
 			options: { maxConcurrency: 2 },
@@ -163,6 +186,14 @@ describe('of an execution that was ended', () => {
 		expect(world.started).toEqual(all(6));
 	});
 
+	test('those that wait already count among those that begin before a checkpoint', async () => {
+		const world = await stop(-30, { savesProgress: true });
+		world.world.executions[0]!.options = { maxConcurrency: 2, whereToWait: 'memory' };
+		const { attempt } = await world.retry();
+		const first = attempt.saves.find(({ why }) => why === 'progress')!;
+		expect(first.at - attempt.beganAt).toBeLessThan(SECOND);
+	});
+
 	test.each([
 		['nor where it was stopped before its date', -11, true],
 		['something may have where it was stopped close to it', -9, false],
@@ -172,6 +203,8 @@ describe('of an execution that was ended', () => {
 		const { items, error } = await world.retry({ afterMs: 1_000 * SECOND });
 		if (isSure) expect(items).toHaveLength(6);
 		else expect(error?.message).toBe(MESSAGE);
+		// Nobody knows of which agent it would be.
+		expect(error?.context?.details).toBeUndefined();
 		expect(world.started).toEqual(all(isSure ? 6 : 2));
 	});
 
@@ -227,6 +260,14 @@ describe('of an item whose options can no longer be read', () => {
 		world.world.executions[0]!.options = {};
 		expect((await world.retry()).items).toHaveLength(1);
 		expect(world.started).toEqual([0]);
+	});
+
+	test('also after a crash', async () => {
+		const kills = [{ atMs: 2 * SECOND, awayMs: SECOND }];
+		const world = new OwnWorld({ runOf, kills, savesProgress: true });
+		await world.execute();
+		world.world.executions[0]!.options = wrong;
+		expect((await world.retry()).error?.message).toMatch(message);
 	});
 
 	test('but a wait that was stored goes on as it was begun', async () => {

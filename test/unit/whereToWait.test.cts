@@ -1,4 +1,6 @@
-import { execute, type Said } from '../support/simulation/ownWorld.cts';
+import { execute, OwnWorld, type Said } from '../support/simulation/ownWorld.cts';
+import type { Hand } from '../support/simulation/world/hand.cts';
+import type { OptionsSpec } from '../support/simulation/world/world.cts';
 
 // Whether n8n stores a wait, and what the output panel says where it does not.
 const SECOND = 1_000;
@@ -31,6 +33,15 @@ test('a poll interval under 65 s keeps the wait in memory, and a hint says so', 
 	expect(hints).toEqual([expect.stringContaining("'Poll Interval (Seconds)' is under 65")]);
 });
 
+test.each<[string, number, Said]>([
+	['is short', 325, {}],
+	['could not be stored in any case', 1_800, { host: 'oldHost' }],
+])('but not of one that %s', async (_, seconds, said) => {
+	const options = { pollInterval: 25 };
+	const { hints } = await lasting(seconds * SECOND, { options, ...said });
+	expect(hints).toEqual([]);
+});
+
 test('stored from the start with such an interval polls each 65 s, and a hint says so', async () => {
 	const { world, hints } = await lasting(100 * SECOND, {
 		options: { pollInterval: 30, whereToWait: 'stored' },
@@ -50,3 +61,96 @@ test.each(['auto', 'stored'] as const)(
 		expect(world.polledAt[0]).toBeLessThan(SECOND);
 	},
 );
+
+test('somebody who waits for the result keeps it in memory, and a hint says so', async () => {
+	const { parks, hints } = await lasting(HOUR / 2, { starter: 'evaluation' });
+	expect(parks).toEqual([]);
+	expect(hints).toEqual([expect.stringContaining('waits for its result')]);
+});
+
+test('but nobody waits any more once it has been stored', async () => {
+	const hand: Hand = {};
+	const options = { pollInterval: 65 };
+	const called: Said = { starter: 'schedule', callers: ['all'], count: 2, options, hand };
+	const world = new OwnWorld({ ...called, runOf: () => ({ durationMs: 300 * SECOND }) });
+	// n8n does not tell of its callers then.
+	world.later(30 * SECOND, () => (hand.isSilent = true));
+	const { parks, hints } = await world.execute();
+	expect(parks).toHaveLength(5);
+	expect(hints).toEqual([]);
+});
+
+describe('several waits', () => {
+	/** Each with options of its own, and a run that takes so many seconds. */
+	const several = (waits: Array<[seconds: number, options: OptionsSpec]>, said: Said = {}) =>
+		execute({
+			count: waits.length,
+			runOf: (item) => ({ durationMs: waits[item]![0] * SECOND }),
+			...said,
+			hand: { parameters: (item) => ({ options: { ...waits[item]![1] } }), ...said.hand },
+		});
+	const pollsOf = ({ requests, runs, started }: OwnWorld, item: number) => {
+		const { id } = runs[started.indexOf(item)]!;
+		return inSeconds(requests.filter(({ runId }) => runId === id).map(({ sentAt }) => sentAt));
+	};
+
+	test.each<[string, OptionsSpec]>([
+		['that is polled often', {}],
+		['that is to stay there', { whereToWait: 'memory', pollInterval: 100 }],
+	])('stay in memory with one %s', async (_, options) => {
+		const { parks } = await several([
+			[300, options],
+			[600, { pollInterval: 100 }],
+		]);
+		expect(parks[0]!.at).toBeGreaterThanOrEqual(300 * SECOND);
+	});
+
+	test('that are due soon are polled early, so that all are stored together', async () => {
+		const { world, parks } = await several([
+			[250, { pollInterval: 100 }],
+			[250, { pollInterval: 160 }],
+			[250, { pollInterval: 161 }],
+		]);
+		expect([0, 1, 2].map((item) => pollsOf(world, item).slice(0, 2))).toEqual([
+			[100, 165],
+			[100, 260],
+			[165, 326],
+		]);
+		// At 100 s the third one is due in more than a minute, and n8n stores none for less than 65 s.
+		expect(inSeconds(parks.map(({ until }) => until)).slice(0, 2)).toEqual([100, 165]);
+	});
+
+	test('one that meets failures is not polled sooner for the sake of storing others', async () => {
+		const { world } = await several(
+			[
+				[2_000, { pollInterval: 1_000 }],
+				[2_000, { pollInterval: 200 }],
+			],
+			{
+				hand: {
+					respond: ({ runId, sentAt }) =>
+						runId?.endsWith('000000000000') && sentAt < 1_300 * SECOND
+							? { statusCode: 503 }
+							: undefined,
+				},
+			},
+		);
+		// It is put off by 65, 130 and 260 s. The other one is polled a minute before the end of that.
+		expect(pollsOf(world, 0).slice(0, 4)).toEqual([1_000, 1_065, 1_195, 1_455]);
+		expect(pollsOf(world, 1)).toContain(1_395);
+	});
+});
+
+test.each([
+	[60, [], 60],
+	[61, [65], 65],
+])('with a time limit of %d s, it is parked until %j', async (timeout, untils, polledAt) => {
+	const options = { timeout, pollInterval: 100, onTimeout: 'output' } as const;
+	const { parks, world } = await lasting(HOUR, { options });
+	expect(inSeconds(parks.map(({ until }) => until))).toEqual(untils);
+	expect(inSeconds(world.polledAt)).toEqual([polledAt]);
+});
+
+test('no hint speaks of what would not have been stored anyway', async () => {
+	expect((await lasting(20 * SECOND, { host: 'oldHost' })).hints).toEqual([]);
+});

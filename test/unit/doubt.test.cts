@@ -1,0 +1,128 @@
+import { isInDoubt, NOT_BEGUN, type Item } from '../../nodes/AgentInvocation/item.ts';
+import type { ItemWork } from '../../nodes/AgentInvocation/items/operation.ts';
+import { startRun } from '../../nodes/AgentInvocation/operations/run/startRun.ts';
+import type { WaitPlan } from '../../nodes/AgentInvocation/operations/run/waitPlan.ts';
+import { OwnWorld, type Said } from '../support/simulation/ownWorld.cts';
+import { answerOf, json, type Answered } from '../support/simulation/world/answers.cts';
+import { contextOf } from '../support/simulation/world/context.cts';
+import type { Hand } from '../support/simulation/world/hand.cts';
+import type { FaultKind, RequestKind } from '../support/simulation/world/world.cts';
+
+// Whether a create may have started a run, by what came of it: if so, it is never sent again.
+const SECOND = 1_000;
+
+type Met = FaultKind | Partial<Answered>;
+
+/** A world whose first create meets this. */
+function meeting(met: Met, said: Said = {}): OwnWorld {
+	let left = 1;
+	const respond: Hand['respond'] = (seen) => {
+		if (seen.kind !== 'create' || left-- < 1) return undefined;
+		return typeof met === 'string' ? answerOf(met, seen) : met;
+	};
+	return new OwnWorld({ ...said, hand: { respond } });
+}
+
+const envelope = (status: number) =>
+	json(status, { error: { code: 'odd', message: 'No.', request_id: 'r' } });
+
+async function expectDoubt(world: OwnWorld) {
+	const sent = world.requests.length;
+	for (const attempt of [1, 2]) {
+		const { error } = await world.retry();
+		expect([attempt, error?.message]).toEqual([
+			attempt,
+			'An earlier attempt may have started a run of agent 1 for this item, so this one starts none',
+		]);
+		expect(error?.description).toContain("with 'Get a run'");
+		expect(error?.context?.details).toEqual({ agent_id: 1 });
+	}
+	expect(world.requests).toHaveLength(sent);
+}
+
+test.each<[string, Met]>([
+	['no answer in time', 'timeout'],
+	['a lost connection', 'reset'],
+	["a proxy's page", 'html200'],
+	['a status that the interface does not list', envelope(403)],
+	['a server error', { statusCode: 500 }],
+])('%s leaves it in doubt', async (_, met) => {
+	const world = meeting(met);
+	expect((await world.execute()).error?.message).toContain('(a run may have been started)');
+	expect(world.requests).toHaveLength(1);
+	await expectDoubt(world);
+});
+
+test.each<[string, Met]>([
+	['a rejection', 'rejected'],
+	['a redirect', { statusCode: 302 }],
+	['a certificate that is not trusted', 'certificate'],
+	["n8n's own refusal to send it", 'blocked'],
+])('%s has started nothing, so the next attempt starts it', async (_, met) => {
+	const world = meeting(met);
+	expect((await world.execute()).error?.message).not.toContain('may have been started');
+	expect(world.runs).toEqual([]);
+	expect((await world.retry()).jsons).toMatchObject([{ output: '0' }]);
+	expect(world.started).toEqual([0]);
+});
+
+test.each<Met>(['stray429', 'refused', 'dns'])(
+	'%s has started nothing, so it is sent again',
+	async (met) => {
+		const world = meeting(met);
+		expect((await world.execute()).jsons).toMatchObject([{ output: '0' }]);
+		expect(world.started).toEqual([0]);
+	},
+);
+
+describe("with 'Retry Create on Server Error'", () => {
+	const options = { retryCreateOnServerError: true };
+
+	test('a server error that stays is taken for nothing', async () => {
+		const hand: Hand = { respond: () => ({ statusCode: 503 }) };
+		const world = new OwnWorld({ options, hand });
+		expect((await world.execute()).error?.context?.details).toMatchObject({ http_status: 503 });
+		delete hand.respond;
+		expect((await world.retry()).jsons).toMatchObject([{ output: '0' }]);
+	});
+
+	test('nothing else is', async () => {
+		const world = meeting('timeout', { options });
+		await world.execute();
+		await expectDoubt(world);
+	});
+});
+
+test.each<RequestKind>(['create', 'list'])(
+	'an execution that ends while its %s waits for its turn starts nothing, and a Retry does',
+	async (asked) => {
+		const hand: Hand = {
+			respond: ({ kind }) =>
+				kind === asked ? { statusCode: 429, headers: { 'retry-after': '9' } } : undefined,
+		};
+		const agentMode = asked === 'list' ? 'name' : 'id';
+		const world = new OwnWorld({ agentMode, hand, cancelAtMs: SECOND });
+		const { error } = await world.execute();
+		// It names no item as failed.
+		expect(`${error?.message}${error?.description ?? ''}`).toBe('The execution was canceled');
+		expect(world.requests).toHaveLength(1);
+		delete hand.respond;
+		expect((await world.retry()).jsons).toMatchObject([{ output: '0' }]);
+		expect(world.started).toEqual([0]);
+	},
+);
+
+test('it is in doubt from before the create is sent, whatever is thrown then', async () => {
+	const noted: Item[] = [];
+	const limiter = { admit: () => Promise.resolve('send'), learn: () => {} };
+	const send = () => {
+		throw new Error('A defect');
+	};
+	const service = { baseUrl: '', limiter, send };
+	const note = (item: Item) => void noted.push(item);
+	const { signal } = new AbortController();
+	const work = { context: contextOf({}), service, signal, note } as unknown as ItemWork;
+	const wanted = { agent: 1, bindings: [], retryOnServerError: false, patienceMs: Infinity };
+	await expect(startRun(NOT_BEGUN, wanted, work, {} as WaitPlan)).rejects.toThrow('A defect');
+	expect(noted.map(isInDoubt)).toEqual([true]);
+});

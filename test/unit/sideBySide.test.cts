@@ -1,0 +1,175 @@
+import fc from 'fast-check';
+
+import { execute, type OwnWorld, type Said } from '../support/simulation/ownWorld.cts';
+import { answerOf } from '../support/simulation/world/answers.cts';
+import { itemNumberOf, type Attempt } from '../support/simulation/world/history.cts';
+
+// Which items are under way at the same time, and in which order they begin.
+const SECOND = 1_000;
+const MINUTE = 60 * SECOND;
+
+const all = (count: number) => [...Array(count).keys()];
+
+/** How many runs were under way, as the node knows, when each one was asked for. */
+function underWay({ requests, runs }: OwnWorld): number[] {
+	return runs.map(({ request }) => {
+		const { sentAt, number } = request!;
+		const before = runs.filter((run) => run.request!.number < number);
+		const isSeen = ({ id }: (typeof runs)[0]) =>
+			requests.some(
+				({ runId, said, answeredAt }) =>
+					runId === id && said === 'finished' && answeredAt <= sentAt,
+			);
+		return before.filter((run) => !isSeen(run)).length + 1;
+	});
+}
+
+/** The first time that n8n has stored something of the node while it went on. */
+const checkpointOf = ({ saves }: Attempt) =>
+	saves.find(({ why, memory }) => why === 'progress' && memory !== '{}')!;
+
+test('items begin in order, each once, and never too many at a time', async () => {
+	const plan = fc.record({ ms: fc.nat(20_000), fails: fc.boolean() });
+	await fc.assert(
+		fc.asyncProperty(
+			fc.array(plan, { minLength: 1, maxLength: 15 }),
+			fc.integer({ min: 1, max: 6 }),
+			async (plans, maxConcurrency) => {
+				const { world, jsons } = await execute({
+					count: plans.length,
+					runOf: (item) => ({
+						durationMs: plans[item]!.ms,
+						...(plans[item]!.fails && { end: 'failed', shown: {} }),
+					}),
+					options: { maxConcurrency },
+					onError: 'continueRegularOutput',
+				});
+				const begunAt = all(plans.length).map(
+					(item) => world.runs[world.started.indexOf(item)]!.createdAt,
+				);
+				expect(world.runs).toHaveLength(plans.length);
+				expect(begunAt).toEqual([...begunAt].sort((a, b) => a - b));
+				expect(jsons.map((output) => 'error' in output)).toEqual(plans.map(({ fails }) => fails));
+				expect(Math.max(...underWay(world))).toBeLessThanOrEqual(maxConcurrency);
+			},
+		),
+		{ numRuns: 30 },
+	);
+});
+
+test('each is polled when it is due, however many wait', async () => {
+	const intervalOf = (item: number) => 5 + ((item * 37) % 60);
+	const { world } = await execute({
+		count: 40,
+		runOf: () => ({ durationMs: 3 * MINUTE }),
+		hand: {
+			parameters: (item) => ({
+				options: { maxConcurrency: 60, whereToWait: 'memory', pollInterval: intervalOf(item) },
+			}),
+		},
+	});
+	for (const { id, createdAt, tag } of world.runs) {
+		const polls = world.requests.filter(({ runId }) => runId === id);
+		const interval = intervalOf(itemNumberOf(tag)) * SECOND;
+		const late = polls.map(({ sentAt }, poll) => sentAt - createdAt - (poll + 1) * interval);
+		expect(Math.min(...late)).toBeGreaterThanOrEqual(0);
+		// Each by as long as one more request had to wait for its turn.
+		expect(Math.max(...late)).toBeLessThan(SECOND);
+		expect(polls).toHaveLength(Math.ceil((3 * MINUTE) / interval));
+	}
+});
+
+test('a failure that ends the node begins no further item, and waits for the creates under way', async () => {
+	for (const seed of all(5)) {
+		const { world, error } = await execute({
+			seed,
+			count: 100,
+			options: { maxConcurrency: 3 },
+			runOf: () => ({ durationMs: MINUTE }),
+			service: { tripMs: [SECOND, 9 * SECOND] },
+			hand: {
+				respond: (seen) => (seen.tag === 'e0t0i1' ? answerOf('rejected', seen) : undefined),
+			},
+		});
+		expect(error?.context).toMatchObject({ itemIndex: 1 });
+		expect([...world.started].sort()).toEqual([0, 2]);
+		expect(error?.context?.runs).toHaveLength(2);
+	}
+});
+
+describe('with the automatic concurrency', () => {
+	/** When the runs of thirty items were started, in s. */
+	const startedAt = async (endOf: (item: number) => number, said: Said = {}) => {
+		const runOf = (item: number) => ({ durationMs: endOf(item) });
+		const seen = await execute({ count: 30, runOf, ...said });
+		return { ...seen, at: seen.world.runs.map(({ createdAt }) => createdAt / SECOND) };
+	};
+	const expectBetween = (times: number[], from: number, until: number) => {
+		expect(Math.min(...times)).toBeGreaterThanOrEqual(from);
+		expect(Math.max(...times)).toBeLessThanOrEqual(until);
+	};
+
+	test('ten items show the way; all others begin once one of them is done', async () => {
+		const { at } = await startedAt((item) => (item === 4 ? 2_000 : MINUTE));
+		expectBetween(at.slice(0, 10), 0, 0.5);
+		expectBetween(at.slice(10), 2, 5);
+	});
+
+	test('or once all ten have gone on for five seconds, before anything is parked', async () => {
+		const { at, parks } = await startedAt(() => 10 * MINUTE, { options: { pollInterval: 65 } });
+		expectBetween(at.slice(0, 10), 0, 0.5);
+		expectBetween(at.slice(10), 5, 8);
+		expect(parks[0]!.at).toBeGreaterThanOrEqual(Math.max(...at) * SECOND);
+	});
+
+	test('ten items are parked at once, as nothing is left to begin', async () => {
+		const { parks } = await execute({
+			count: 10,
+			runOf: () => ({ durationMs: 10 * MINUTE }),
+			options: { pollInterval: 65 },
+		});
+		expect(parks[0]!.at).toBeLessThan(SECOND);
+	});
+
+	test('where progress is saved, too', async () => {
+		const said: Said = { savesProgress: true, options: { pollInterval: 65 } };
+		const { at, attempt } = await startedAt(() => 10 * MINUTE, said);
+		expectBetween(at.slice(10), 5, 8);
+		expect(checkpointOf(attempt).at).toBeLessThan(5 * SECOND);
+	});
+
+	test('a failure costs ten runs at most where the node stops at it', async () => {
+		const { world, error } = await execute({
+			count: 100,
+			runOf: (item) =>
+				item === 3 ? { durationMs: 4_000, end: 'failed', shown: {} } : { durationMs: MINUTE },
+		});
+		expect(error?.message).toContain('failed');
+		expect(world.runs).toHaveLength(10);
+	});
+
+	test('while all fail, ten at a time are tried', async () => {
+		const { world } = await execute({
+			count: 30,
+			runOf: () => ({ durationMs: SECOND, end: 'failed', shown: {} }),
+			onError: 'continueRegularOutput',
+		});
+		expect(world.runs).toHaveLength(30);
+		expect(Math.max(...underWay(world))).toBe(10);
+	});
+});
+
+test('a checkpoint comes once the first items have begun, and before any other does', async () => {
+	const { world, attempt } = await execute({
+		count: 25,
+		options: { maxConcurrency: 5 },
+		savesProgress: true,
+		service: { tripMs: [SECOND, 2 * SECOND] },
+		// Each is done as soon as it has begun.
+		waits: false,
+	});
+	const { at } = checkpointOf(attempt);
+	const sent = world.requests.filter(({ kind, sentAt }) => kind === 'create' && sentAt < at);
+	expect(sent).toHaveLength(5);
+	expect(world.runs.filter(({ createdAt }) => createdAt < at)).toHaveLength(5);
+});

@@ -1,0 +1,63 @@
+import { execute, OwnWorld, type Said } from '../support/simulation/ownWorld.cts';
+
+// The workflow's own timeout: a wait ends before n8n ends the execution.
+const SECOND = 1_000;
+
+/** Waits without a time limit for a run that takes so long. */
+const waiting = (workflowTimeoutS: number, said: Said = {}) =>
+	execute({
+		runOf: () => ({ durationMs: 3_600 * SECOND }),
+		workflowTimeoutS,
+		...said,
+		options: { timeout: 0, ...said.options },
+	});
+
+test.each([90, 100, 600])('of %d s ends it half a minute before', async (s) => {
+	const { error, ms } = await waiting(s);
+	expect(error?.message).toContain(`has not finished within ${s - 30} s`);
+	expect(Math.round(ms / SECOND)).toBe(s - 30);
+});
+
+test('of less than a minute and a half leaves no time for that, and n8n ends the execution', async () => {
+	const { attempt } = await waiting(89);
+	expect(attempt.timedOutAt).toBe(89 * SECOND);
+});
+
+test.each([0, -1])('of %d is none', async (executionTimeout) => {
+	const { jsons, hints } = await waiting(0, { hand: { settings: { executionTimeout } } });
+	expect(jsons).toMatchObject([{ status: 'succeeded' }]);
+	expect(hints).toEqual([]);
+});
+
+test('counts from when the execution began, or the node where the host does not tell', async () => {
+	// The second turn begins after 100 s.
+	const runOf = () => ({ durationMs: 100 * SECOND });
+	const { attempt } = await waiting(210, { turns: 2, runOf, options: { pollInterval: 5 } });
+	expect(attempt.error?.message).toContain('has not finished within 80 s');
+	const bare = await waiting(120, { host: 'bare' });
+	expect(bare.error?.message).toContain('has not finished within 90 s');
+});
+
+test("is counted anew in n8n's Retry", async () => {
+	const world = new OwnWorld({
+		count: 2,
+		runOf: (item) => (item === 0 ? { durationMs: 3_600 * SECOND } : { end: 'failed', shown: {} }),
+		options: { timeout: 0 },
+		workflowTimeoutS: 300,
+	});
+	expect((await world.execute()).error?.message).toContain('failed');
+	Object.assign(world.runOf(1), { end: 'succeeded' });
+	const { error } = await world.retry({ afterMs: 100 * SECOND });
+	expect(error?.message).toContain('has not finished within 270 s');
+	expect(world.started).toEqual([0, 1, 1]);
+});
+
+test('that is near keeps the wait in memory, and a hint says so', async () => {
+	const options = { pollInterval: 110 };
+	// 130 s are left after the poll at 440.
+	const inTime = await waiting(600, { options, onError: 'continueRegularOutput' });
+	expect(inTime.parks).toHaveLength(5);
+	const near = await waiting(599, { options, onError: 'continueRegularOutput' });
+	expect(near.parks).toHaveLength(4);
+	expect(near.hints).toEqual([expect.stringContaining('own timeout is near')]);
+});
