@@ -22,7 +22,10 @@ export async function simulateCells(cells: Cell[]): Promise<CellResult[]> {
 				results[index] = result as CellResult;
 				give();
 			});
-			worker.on('exit', (code) => (code === 0 ? resolve() : reject(new Error(`Exit ${code}`))));
+			worker.on('exit', (code, signal) => {
+				if (code === 0) resolve();
+				else reject(new Error(`A process ended with ${signal ?? code}, in cell ${index}`));
+			});
 			give();
 		});
 	await Promise.all(Array.from({ length: availableParallelism() }, work));
