@@ -123,6 +123,23 @@ describe('where the rate limit refuses one kind of requests for ever, and anothe
 		expect(ms).toBeLessThan(400_000);
 	});
 
+	test('what it waits for its turn between two refusals does not count', async () => {
+		const { jsons, world } = await execute({
+			operation: 'list',
+			startsAtMs: 2_000,
+			service: { limiter: { kind: 'sliding', limit: 10, windowMs: 60_000, retryAfter: 'seconds' } },
+			hand: {
+				respond: ({ kind, sentAt }) =>
+					kind === 'list' && sentAt < 1_000_000 ? { statusCode: 429 } : undefined,
+			},
+			beside: Array.from({ length: 80 }, () => ({ count: 20, waits: false })),
+		});
+		const [first, second] = world.requests.filter(({ kind }) => kind === 'list');
+		expect(second!.sentAt - first!.sentAt).toBeGreaterThan(300_000);
+		expect(second!.status).toBe(429);
+		expect(jsons).toHaveLength(1);
+	});
+
 	test('so is a check, after the time limit', async () => {
 		const said: Said = { options: { checkFirst: true, timeout: 600 } };
 		const { error, ms } = await besideOne(said, 'dryRun');

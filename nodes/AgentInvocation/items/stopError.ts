@@ -19,12 +19,12 @@ export function stopError(
 	failure: Failure,
 ): Error {
 	const others = memory.runs().filter(({ itemIndex }) => itemIndex !== index);
-	const otherItems = Array.from({ length: count }, (_, other) => other)
-		.filter((other) => other !== index)
-		.map((other) => ({ other, item: memory.item(other) }));
+	const otherItems = Array.from({ length: count }, (_, other) => other).filter(
+		(other) => other !== index,
+	);
 	// A run that may exist is not among the runs that are known.
-	const inDoubt = otherItems.filter(({ item }) => isInDoubt(item)).map(({ other }) => other);
-	const hasMore = otherItems.some(({ item }) => item.is !== 'failed');
+	const inDoubt = otherItems.filter((other) => isInDoubt(memory.item(other)));
+	const hasMore = otherItems.some((other) => memory.item(other).is !== 'failed');
 	const description = sentences(
 		failure.description,
 		hasMore &&

@@ -109,7 +109,7 @@ export class RateLimiter {
 		since,
 		patienceMs,
 		deadline = Infinity,
-	}: Omit<Admission, 'owner' | 'priority'>): number {
+	}: Pick<Admission, 'since' | 'patienceMs' | 'deadline'>): number {
 		return Math.min(Math.max(since, this.carriedAt) + patienceMs, deadline);
 	}
 

@@ -85,7 +85,8 @@ export async function sendWithRetry<T>(
 	let last: Answer<T> | undefined;
 	let briefly = 0;
 	let refusals = 0;
-	let firstRefusedAt = Infinity;
+	/** For how long it has backed off from refusals; what it waits for its turn behind others is no refusal. */
+	let refusedMs = 0;
 	for (;;) {
 		const answer = await sendOnce(service, request, patience);
 		// The answer before it says more about the cause.
@@ -94,11 +95,11 @@ export async function sendWithRetry<T>(
 		if (isRetriedBriefly(answer, purpose)) briefly++;
 		if (!isRetried(answer, purpose, briefly)) return answer;
 		if (answer.kind === 'rateLimited') {
-			refusals++;
-			firstRefusedAt = Math.min(firstRefusedAt, clock.now());
-			if (clock.now() > firstRefusedAt + longestRefusedMs(startsRun, patienceMs)) return answer;
 			const leftMs = Math.max(service.limiter.givesUpAt(patience) - clock.now(), 0);
-			await clock.sleep(Math.min(refusedBackoffMs(refusals), leftMs), signal);
+			const pauseMs = Math.min(refusedBackoffMs(++refusals), leftMs);
+			refusedMs += pauseMs;
+			if (refusedMs > longestRefusedMs(startsRun, patienceMs)) return answer;
+			await clock.sleep(pauseMs, signal);
 			continue;
 		}
 		const pause = backoffMs(answer, briefly);
