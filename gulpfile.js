@@ -1,19 +1,27 @@
 const { execFile } = require('node:child_process');
-const { mkdir, readdir, readFile, rename, rm } = require('node:fs/promises');
+const { mkdir, readdir, readFile, rename, rm, writeFile } = require('node:fs/promises');
 const path = require('node:path');
 const { promisify } = require('node:util');
 const { dest, parallel, series, src, watch } = require('gulp');
+const prettier = require('prettier');
 
 // Each build has a folder of its own, since another npm script may build, or use `dist`, at the same time.
 const building = `node_modules/.cache/build-${process.pid}`;
 
 const clean = () => rm(building, { recursive: true, force: true });
 
+// The published code is read too: it looks like the source, which tsc's own indentation does not.
 async function compile() {
 	const tsc = [require.resolve('typescript/bin/tsc'), '--outDir', building];
 	await promisify(execFile)(process.execPath, tsc).catch((error) => {
 		throw new Error(`tsc found mistakes:\n${error.stdout}`);
 	});
+	const style = await prettier.resolveConfig(__filename);
+	for (const file of (await filesIn(building)).filter((name) => name.endsWith('.js'))) {
+		const filepath = path.join(building, file);
+		const text = await readFile(filepath, 'utf8');
+		await writeFile(filepath, await prettier.format(text, { ...style, filepath }));
+	}
 }
 
 // n8n looks for a node's codex and schemas beside the compiled node file.
