@@ -32,6 +32,7 @@ const windows: Array<[limit: number, windowS: number]> = [
 	[20, 1],
 	[100, 1],
 	[200, 10],
+	[150, 15],
 	[300, 30],
 	[60, 60],
 	[600, 60],
@@ -43,6 +44,7 @@ const windowCases = windows.flatMap(([limit, windowS]) => {
 	const of: Array<[string, () => Limiter]> = [
 		['fixed', () => fixedWindow(limit, windowMs)],
 		['fixed, begun before', () => fixedWindow(limit, windowMs, 0.3 * windowMs)],
+		['fixed, begun long before', () => fixedWindow(limit, windowMs, 0.7 * windowMs)],
 		['sliding', () => slidingWindow(limit, windowMs)],
 		['bucket', () => tokenBucket(rate, windowMs)],
 	];

@@ -92,8 +92,8 @@ function namesOf({ name, saysRetryAfter }: Case): string[] {
 }
 
 function reasonOf({ name, roundTripMs }: Case): string {
-	if (name.includes('begun before')) {
-		return 'The first window is shorter than the others, so the first estimate is too high';
+	if (/ in (15|30) s/.test(name)) {
+		return 'The first closure is taken for one of a window of 10 s or a minute; the rate then grows to the limit';
 	}
 	if (roundTripMs) return 'All that is under way when the first refusal comes is refused too';
 	if (name.includes('bucket')) return 'Its burst is taken for its rate until it is empty';

@@ -118,7 +118,7 @@ test('it is in doubt from before the create is sent, whatever is thrown then', a
 	const send = () => {
 		throw new Error('A defect');
 	};
-	const service = { baseUrl: '', limiter, send };
+	const service = { baseUrl: '', limiter, renew: () => Promise.resolve(undefined), send };
 	const note = (item: Item) => void noted.push(item);
 	const { signal } = new AbortController();
 	const work = { context: contextOf({}), service, signal, note } as unknown as ItemWork;

@@ -114,6 +114,7 @@ describe('the list of agents', () => {
 				owner: {},
 				baseUrl: '',
 				limiter: { admit: () => Promise.resolve('send'), learn: () => {} },
+				renew: () => Promise.resolve(undefined),
 				send() {
 					const agents = answers[Math.min(lists++, answers.length - 1)]!;
 					return Promise.resolve(

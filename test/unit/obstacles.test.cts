@@ -34,6 +34,11 @@ describe('the engine cannot be asked', () => {
 		expect(await engineObstacle(contextOf({}), false)).toMatch(/too old/);
 	});
 
+	test('where the host tells no settings', async () => {
+		const context = { ...contextOf({}), getWorkflowSettings: undefined };
+		expect(await engineObstacle(context as never, true)).toMatch(/too old/);
+	});
+
 	// The engine v2 passes none either, but it is not old. It tells no settings; its executions have UUIDs.
 	test.each<[string, Told]>([
 		['by its settings', { settings: { engineType: 'v2' } }],

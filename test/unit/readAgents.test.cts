@@ -24,6 +24,7 @@ async function read(
 	const service = {
 		baseUrl: '',
 		limiter,
+		renew: () => Promise.resolve(undefined),
 		send({ query }: { query: { limit: number; offset: number } }) {
 			asked.push(query);
 			if (asked.length > MOST_REQUESTS) throw new Error('it loops');
@@ -191,7 +192,12 @@ test('what is no agent among agents is passed over, and counts on the page', asy
 /** Reads a list whose one page has these agents, and nothing else. */
 async function readOne(agents: object[], filter = '', limit = Infinity) {
 	const send = () => Promise.resolve({ kind: 'ok', status: 200, body: { agents } });
-	const service = { baseUrl: '', limiter, send } as unknown as Service;
+	const service = {
+		baseUrl: '',
+		limiter,
+		renew: () => Promise.resolve(undefined),
+		send,
+	} as unknown as Service;
 	const patience = { patienceMs: Infinity };
 	const read = await readAgents(service, { limit, offset: 0, filter }, patience);
 	return read.map(({ asItCame }) => asItCame);
@@ -232,6 +238,7 @@ test('each page has its own patience', async () => {
 	jest.useFakeTimers();
 	const service = {
 		limiter: new RateLimiter(),
+		renew: () => Promise.resolve(undefined),
 		send({ query: { limit, offset } }: { query: { limit: number; offset: number } }) {
 			jest.advanceTimersByTime(900);
 			const agents = ids(offset, Math.min(300, offset + limit)).map((id) => ({ id }));
@@ -278,6 +285,7 @@ describe('in the editor', () => {
 			baseUrl: '',
 			key: 'brief',
 			limiter: new RateLimiter(),
+			renew: () => Promise.resolve(undefined),
 			send: () => Promise.resolve({ kind: 'rateLimited', status: 429, retryAfter: '6' }),
 		} as unknown as Service;
 		const began = clock.now();
@@ -298,6 +306,7 @@ describe('a list that is kept', () => {
 			baseUrl: '',
 			key: `kept ${++lists}`,
 			limiter,
+			renew: () => Promise.resolve(undefined),
 			send() {
 				pages++;
 				const body = { agents: [{ id: 1 }], pagination: { total: 1 } };

@@ -25,6 +25,7 @@ async function send(
 	const service = {
 		baseUrl: '',
 		limiter: new RateLimiter(),
+		renew: () => Promise.resolve(undefined),
 		send() {
 			return Promise.resolve({ kind: first[sent++] ?? kind });
 		},
@@ -80,6 +81,7 @@ describe('what time and signals decide', () => {
 		const service = {
 			baseUrl: '',
 			limiter: new RateLimiter(),
+			renew: () => Promise.resolve(undefined),
 			async send() {
 				sentAt.push(clock.now() - beganAt);
 				await clock.sleep(1_000);
@@ -231,6 +233,7 @@ test.each([
 		const service = {
 			baseUrl: '',
 			limiter: new RateLimiter(),
+			renew: () => Promise.resolve(undefined),
 			send: () => new Promise(() => {}),
 		} as unknown as Service;
 		const began = clock.now();
@@ -240,3 +243,26 @@ test.each([
 		expect(clock.now() - began).toBe(ms);
 	},
 );
+
+test('a request whose key was replaced while it waited takes its turn under the new one', async () => {
+	const [before, after] = [new RateLimiter(), new RateLimiter()];
+	const sent: Array<{ at: number; limiter: RateLimiter }> = [];
+	const service = {
+		baseUrl: '',
+		owner: {},
+		limiter: before,
+		renew() {
+			service.limiter = after;
+			return Promise.resolve(undefined);
+		},
+		send() {
+			sent.push({ at: clock.now(), limiter: service.limiter });
+			return Promise.resolve({ kind: 'ok', status: 200 });
+		},
+	};
+	const began = clock.now();
+	after.learn({ kind: 'rateLimited', status: 429, retryAfter: '7' }, began);
+	const patience = { since: began, patienceMs: 60_000 };
+	await settle(sendWithRetry(service as unknown as Service, createRun(1, []), 'create', patience));
+	expect(sent).toEqual([{ at: began + 7_000, limiter: after }]);
+});

@@ -26,6 +26,7 @@ function hostOf(response: object | Error) {
 	const host = {
 		credential: { baseUrl: `${BASE_URL}/`, apiKey: KEY } as IDataObject | Error,
 		readings: 0,
+		readingMs: 0,
 		readFor: [] as number[],
 		sentWith: [] as unknown[],
 		sent: [] as IHttpRequestOptions[],
@@ -34,6 +35,7 @@ function hostOf(response: object | Error) {
 		getCredentials(_type: string, itemIndex: number) {
 			host.readings++;
 			host.readFor.push(itemIndex);
+			jest.advanceTimersByTime(host.readingMs);
 			const { credential } = host;
 			return credential instanceof Error ? Promise.reject(credential) : Promise.resolve(credential);
 		},
@@ -206,6 +208,15 @@ test('a credential that was read is used for a second', async () => {
 	expect(host.readings).toBe(1);
 	later();
 	await service.send(getRun(7, RUN_ID));
+	await service.send(getRun(7, RUN_ID));
+	expect(host.readings).toBe(2);
+});
+
+test('one that takes long to read is not read twice for one request', async () => {
+	const { host, service } = await open(run);
+	host.readingMs = 5_000;
+	later();
+	await service.renew();
 	await service.send(getRun(7, RUN_ID));
 	expect(host.readings).toBe(2);
 });

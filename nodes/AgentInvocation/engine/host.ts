@@ -49,10 +49,10 @@ export async function hostVersion(): Promise<{ major: number; minor: number }> {
 	}
 }
 
-/** The workflow's settings; empty on older hosts, which do not give them. */
-export function workflowSettings(context: IExecuteFunctions): IWorkflowSettings {
+/** The workflow's settings; undefined on hosts that do not give them (docs/n8n.md, Obstacles). */
+export function workflowSettings(context: IExecuteFunctions): IWorkflowSettings | undefined {
 	const host: Partial<Pick<IExecuteFunctions, 'getWorkflowSettings'>> = context;
-	return host.getWorkflowSettings?.() ?? {};
+	return host.getWorkflowSettings?.();
 }
 
 /** What n8n holds of the execution in memory. n8n does not promise it to nodes, so it may be missing. */

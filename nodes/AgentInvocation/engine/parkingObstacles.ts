@@ -25,19 +25,19 @@ export async function engineObstacle(
 ): Promise<string | undefined> {
 	const { source } = context.getExecuteData();
 	const isAsTool = isTool(context) || runsInAgent(context);
-	const { engineType, executionOrder } = workflowSettings(context);
+	const settings = workflowSettings(context);
 	const executionId = context.getExecutionId();
 	// The engine v2 of n8n 2.41 does not tell the workflow's settings.
-	const isEngineV2 = engineType === 'v2' || ID_IN_ENGINE_V2.test(executionId ?? '');
+	const isEngineV2 = settings?.engineType === 'v2' || ID_IN_ENGINE_V2.test(executionId ?? '');
 	const hasPreviousNode = source?.main?.[0]?.previousNode !== undefined;
 	const isTried = TRIED_VERSIONS.includes((await hostVersion()).major);
 	const obstacles: Array<[stands: boolean, why: string]> = [
 		[isAsTool, 'the node is the tool of an AI Agent, which waits for its answer'],
 		[isEngineV2, "the workflow runs on n8n's engine v2, which cannot store the wait of this node"],
-		[!passesResponses, 'this version of n8n is too old to store it'],
+		[!passesResponses || !settings, 'this version of n8n is too old to store it'],
 		[!isTried, 'this package was not tried with this version of n8n'],
 		[
-			executionOrder !== 'v1',
+			settings?.executionOrder !== 'v1',
 			'the workflow has the execution order v0 (legacy), which its settings can change',
 		],
 		[!hasPreviousNode, 'no node comes before this one'],

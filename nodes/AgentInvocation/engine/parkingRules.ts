@@ -107,7 +107,7 @@ function startOfRecovery(now: number): number {
  * @param beganOn when the node began
  */
 function endOfWorkflow(context: IExecuteFunctions, beganOn: number): number {
-	const { executionTimeout = 0 } = workflowSettings(context);
+	const { executionTimeout = 0 } = workflowSettings(context) ?? {};
 	if (executionTimeout <= 0) return Infinity;
 	const isRetry = context.getMode() === 'retry';
 	const establishedOn = isRetry ? undefined : context.getExecutionContext?.()?.establishedAt;
@@ -119,7 +119,7 @@ function endOfWorkflow(context: IExecuteFunctions, beganOn: number): number {
  * started by hand, which a person watches.
  */
 function savesProgress(context: IExecuteFunctions): boolean {
-	const { saveExecutionProgress = 'DEFAULT' } = workflowSettings(context);
+	const { saveExecutionProgress = 'DEFAULT' } = workflowSettings(context) ?? {};
 	return saveExecutionProgress === 'DEFAULT'
 		? context.getMode() !== 'manual'
 		: saveExecutionProgress;

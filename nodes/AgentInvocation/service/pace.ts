@@ -1,5 +1,6 @@
 import type { Answer } from './answer';
-import { Rate, SECOND, type Closure } from './rate';
+import { SECOND, type Closure } from './closure';
+import { Rate } from './rate';
 import { backoffMs, retryAfterMs } from './retryPolicy';
 
 /**
@@ -14,7 +15,7 @@ const MOST_UNDER_WAY_AT_FIRST = 15;
  * refused everything. So a window of a minute is met soon after its end, and an hour of refusals takes few
  * requests.
  */
-const LONGEST_BACKOFF = { ms: 10_000, part: 1 / 6 };
+const LONGEST_BACKOFF = { ms: 5_000, part: 1 / 6 };
 
 /** If nothing is sent for this long, in ms, an earlier refusal says nothing about the next one. */
 const IDLE_MS = 5_000;
@@ -72,6 +73,8 @@ export class Pace {
 			if (now - this.pausedUntil > IDLE_MS) this.closure = undefined;
 			this.resumedAt = now;
 			this.rate.resume(now);
+			// If the pause was as long as the service has asked for, nothing more is learned from the first answer.
+			if (this.closure && this.pausesInARow === 1) this.rate.speedUp(this.closure, now);
 		}
 		const due = Math.max(this.pausedUntil, this.nextAt);
 		const lateMs = now - due;
@@ -89,8 +92,7 @@ export class Pace {
 	 * @param sentAt when its request was sent
 	 */
 	learn(answer: Answer, sentAt: number, now: number): void {
-		// Where the key was replaced meanwhile, the request was taken at another pace.
-		this.underWay = Math.max(this.underWay - 1, 0);
+		this.underWay--;
 		// Requests from before a pause, or sent in it, say nothing new about the rate.
 		const isNew = sentAt >= this.pausedUntil;
 		if (answer.kind === 'rateLimited') {
@@ -132,11 +134,11 @@ export class Pace {
 			this.wasRefused = true;
 			this.rate.meetStray(now, this.ranMs(now));
 		}
-		if (this.closure) {
+		if (this.closure && this.pausesInARow > 1) {
 			this.rate.speedUp(this.closure, now);
-			this.closure = undefined;
-			if (this.pausesInARow > 1) this.nextAt = Math.max(now, sentAt + this.rate.apartMs);
+			this.nextAt = Math.max(now, sentAt + this.rate.apartMs);
 		}
+		this.closure = undefined;
 		this.pausesInARow = 0;
 	}
 

@@ -1,6 +1,5 @@
+import { SECOND, wholeWindow, type Closure } from './closure';
 import { RecentRequests } from './recentRequests';
-
-export const SECOND = 1_000;
 
 /** Requests a second. The first one applies until something is known of the service's limit. */
 const RATE = { first: 80, highest: 1_000, lowest: 0.5 };
@@ -8,7 +7,7 @@ const RATE = { first: 80, highest: 1_000, lowest: 0.5 };
 /** By which factor the rate grows in a second, and, once the limit is known, in one step of growth. */
 const GROWTH = { unlimited: 1.5, limited: 1.08 };
 
-/** A step takes this many times as long as the service was closed. */
+/** A step takes this many times as long as the service was closed, or as 10 s where the window is a guess. */
 const STEP_CLOSURES = 4;
 
 /** For how long a rate that was found is kept before more is tried, in ms: the longest common window. */
@@ -37,16 +36,6 @@ const MEASURED_REQUESTS = 20;
  * than a second: a few refusals by chance, one after the other, look the same.
  */
 const LEAST_CLOSURE_MS = 5_000;
-
-/** A time in which the service refuses. Moments are those of the clock, in ms. */
-export interface Closure {
-	/** When its first refused request was sent. */
-	from: number;
-	/** Until when it is known to have lasted. */
-	until: number;
-	/** For how long requests were sent before it, in ms. */
-	ranMs: number;
-}
 
 /**
  * How many requests a second the service carries, as far as its answers show. Moments are those of the clock,
@@ -79,6 +68,9 @@ export class Rate {
 	/** How long one step of growth takes once the limit is known, in ms. */
 	private stepMs = SECOND;
 
+	/** Whether the service was closed for so long that its limit is one of a longer time than a second. */
+	private isWindowKnown = false;
+
 	private readonly recent = new RecentRequests(3 * HOLD_MS);
 
 	/** The time between two requests, in ms. */
@@ -101,7 +93,7 @@ export class Rate {
 		// Growing with each request and not with time, a rate that nobody uses does not grow.
 		const isCareful = this.isLimitKnown && !recovers;
 		const factor = isCareful ? GROWTH.limited : GROWTH.unlimited;
-		const steps = this.apartMs / (isCareful ? this.stepMs : SECOND);
+		const steps = this.apartMs / (isCareful ? this.stepMsAt(now) : SECOND);
 		const most = recovers ? this.recoversTo : RATE.highest;
 		this.rate = Math.min(this.rate * factor ** steps, most);
 	}
@@ -172,14 +164,22 @@ export class Rate {
 		// If more was carried in such a time before, it is not a limit that refuses.
 		const before = this.recent.mostInARow(ranMs + closedMs, from);
 		if (this.recent.carried(from - ranMs, from) < ALMOST * before) return;
-		const stepMs = Math.max(STEP_CLOSURES * closedMs, this.stepMs * ALMOST, SECOND);
-		this.stepMs = Math.min(stepMs, 2 * HOLD_MS);
+		const isGuess = closedMs > SECOND && !this.isWindowKnown;
+		const stepMs = STEP_CLOSURES * (isGuess ? 10 * SECOND : closedMs);
+		this.stepMs = Math.min(Math.max(stepMs, this.stepMs * ALMOST, SECOND), 2 * HOLD_MS);
 		if (closedMs <= SECOND || ranMs === 0) return;
 		const openMs = Math.max(ranMs, SECOND);
 		const mostMs = Math.max(this.measuredMs, closedMs);
 		const carried = this.carried(from, ranMs, mostMs);
-		this.find((carried * openMs * ALMOST) / (openMs + closedMs));
+		const windowMs = isGuess ? wholeWindow({ from, until, ranMs }) : openMs + closedMs;
+		this.isWindowKnown = true;
+		this.find((carried * openMs * ALMOST) / windowMs);
 		this.growsAt = now + HOLD_MS;
+	}
+
+	/** The longer nothing is refused while the rate grows, the further it is from the limit, and grows faster. */
+	private stepMsAt(now: number): number {
+		return this.stepMs / (1 + ((now - this.growsAt) / HOLD_MS) ** 3 / 2);
 	}
 
 	/** Whether a refusal soon after a pause is like the one before it: then the limit itself has fallen. */

@@ -39,14 +39,19 @@ export async function sendOnce<T>(
 	if (verdict === 'aborted') return { kind: 'aborted' };
 	if (verdict === 'late') return { ...limiter.refusal, kind: 'late' };
 
+	await service.renew();
 	const sentAt = clock.now();
+	if (service.limiter !== limiter) {
+		// It has waited for its turn under the key before: under the new one, others may be waiting.
+		limiter.learn({ kind: 'notSent' }, sentAt);
+		return await sendOnce(service, request, patience);
+	}
 	const usualMs = request.timeoutMs ?? requestTimeouts[request.method];
 	const leftMs = Math.ceil(deadline - sentAt);
 	const timeoutMs = Math.min(usualMs, leftMs);
 	// The limiter also learns from an answer that nobody waits for any more.
 	const sending = service.send({ ...request, timeoutMs }).then((answer) => {
-		// Not `limiter`: the key may have been replaced, and this is the one of the key that was sent.
-		service.limiter.learn(answer, sentAt);
+		limiter.learn(answer, sentAt);
 		return { ...answer, sentAt };
 	});
 	const answered = orAborted(sending, startsRun ? undefined : signal);

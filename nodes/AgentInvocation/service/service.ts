@@ -39,6 +39,13 @@ export interface Service {
 	readonly owner: object;
 	/** Where every request waits for its turn; all that use one API key share it. */
 	readonly limiter: RateLimiter;
+	/**
+	 * Reads the credential anew if it was read a while ago: the key may have been replaced, and with it the
+	 * limiter. Never throws.
+	 *
+	 * @returns why nothing can be sent; undefined if requests can be
+	 */
+	renew(): Promise<Answer<never> | undefined>;
 	/** Sends a request once. Never throws: what became of it is in the answer. */
 	send<T>(request: ServiceRequest<T>): Promise<Answer<T>>;
 }
@@ -78,31 +85,36 @@ export async function openService(
 	});
 	const baseUrl = known ?? first?.baseUrl ?? '';
 	let key = '';
+	let apiKey = '';
 	const use = (credential: ServiceCredential): Answer<never> | undefined => {
 		if (credential.baseUrl !== baseUrl) {
 			return { kind: 'credentialChanged', reason: "The credential's Base URL is another one now" };
 		}
-		key = hashOf(baseUrl, credential.apiKey);
+		({ apiKey } = credential);
+		key = hashOf(baseUrl, apiKey);
 		return undefined;
 	};
 	if (first) use(first);
 
-	async function send<T>(request: ServiceRequest<T>): Promise<Answer<T>> {
-		// The request may have waited long for its turn, and the key may have been replaced meanwhile.
+	async function renew(): Promise<Answer<never> | undefined> {
 		if (clock.now() - readAt > CREDENTIAL_USED_MS) {
 			readAt = clock.now();
-			reading = readCredential(context, itemIndex);
+			reading = readCredential(context, itemIndex).finally(() => {
+				readAt = clock.now();
+			});
 		}
-		let current: ServiceCredential;
 		try {
-			current = await reading;
+			return use(await reading);
 		} catch (thrown) {
 			const { message } = asError(asError(thrown).cause ?? thrown);
 			return { kind: isGone(message) ? 'credentialChanged' : 'notSent', reason: message };
 		}
-		const refused = use(current);
+	}
+
+	async function send<T>(request: ServiceRequest<T>): Promise<Answer<T>> {
+		const refused = await renew();
 		if (refused) return refused;
-		const { apiKey } = current;
+		const sentKey = apiKey;
 		let response: RawResponse;
 		try {
 			response = (await context.helpers.httpRequestWithAuthentication.call(
@@ -128,19 +140,20 @@ export async function openService(
 						id: '',
 						name: '',
 						type: CREDENTIAL_TYPE,
-						data: { baseUrl, apiKey },
+						data: { baseUrl, apiKey: sentKey },
 					},
 				},
 			)) as RawResponse;
 		} catch (error) {
-			return withoutKey(readThrown(error, cancel?.aborted ?? false), apiKey);
+			return withoutKey(readThrown(error, cancel?.aborted ?? false), sentKey);
 		}
-		return withoutKey(readResponse(response, request.hasShape), apiKey);
+		return withoutKey(readResponse(response, request.hasShape), sentKey);
 	}
 
 	return {
 		baseUrl,
 		owner,
+		renew,
 		send,
 		get key() {
 			return key;

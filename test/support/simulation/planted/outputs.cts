@@ -29,7 +29,7 @@ export const ofOutputs: PlantedDefect[] = [
 	plant(
 		'the API key is left in what the service says',
 		'service/service.ts',
-		'return withoutKey(readResponse(response, request.hasShape), apiKey);',
+		'return withoutKey(readResponse(response, request.hasShape), sentKey);',
 		'return readResponse(response, request.hasShape);',
 	),
 	plant(

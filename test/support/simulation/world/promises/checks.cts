@@ -36,7 +36,14 @@ function wrongIn(facts: Facts, attempt: Attempt, turn: number): string[] {
 	const wrong = creates.flatMap((create) => {
 		const { number, tag, sentAt } = create;
 		const name = `${where}: request ${number} starts a run of ${tag}`;
-		const pending = checks.find((check) => check.sentAt <= sentAt && check.answeredAt > sentAt);
+		const isPending = ({ tag: checked, sentAt: checkedAt, answeredAt }: SeenRequest) =>
+			checkedAt <= sentAt &&
+			answeredAt > sentAt &&
+			// One that got no answer in time is made anew.
+			!checks.some(
+				(anew) => anew.tag === checked && anew.sentAt > checkedAt && anew.sentAt < sentAt,
+			);
+		const pending = checks.find(isPending);
 		if (pending) return [`${name} before the check ${pending.number} has come back`];
 		const isChecked = ofTurn.some(
 			(one) => one.tag === tag && isEarlier(one, sentAt) && hasPassed(one),

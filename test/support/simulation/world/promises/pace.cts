@@ -1,4 +1,4 @@
-import { NEW_KEY, turnOf, type SeenRequest } from '../history.cts';
+import { turnOf, type SeenRequest } from '../history.cts';
 import type { Facts } from './facts.cts';
 
 const HOUR_MS = 3_600_000;
@@ -33,8 +33,6 @@ export function leavesAlone(facts: Facts): string[] {
 		} else if (!isAnswer && pause && at < pause.until - 1) {
 			// A process that has begun since knows nothing of it.
 			if (history.kills.some((kill) => kill.at >= pause.at && kill.at <= at)) continue;
-			// One that has waited for its turn under the key before knows nothing of it either.
-			if (key >= NEW_KEY) continue;
 			wrong.push(
 				`request ${number} (${request.kind}) was sent at ${Math.round(at)}, but ${pause.number} asked at ${Math.round(pause.at)} to be left alone until ${Math.round(pause.until)}`,
 			);
@@ -140,6 +138,8 @@ export function recovers(facts: Facts): string[] {
 		const spec = facts.spec(attempt);
 		if (spec.options.maxConcurrency !== undefined || spec.credentialAway) return [];
 		if (spec.turns > 1 || spec.maxTries > 0) return [];
+		// Runs that are given up before the trial is over do not end it: ten at a time are begun, and no more.
+		if (Number(spec.options.timeout ?? Infinity) < 60) return [];
 		// The first ten are a trial, after which the service alone decides how fast they are sent.
 		const sent = history.requests
 			.filter(({ kind, execution }) => kind === 'create' && execution === attempt)
@@ -170,8 +170,7 @@ const FIRST_UNDER_WAY = 15;
 /** What a process of n8n sends first is spread over time, or over round trips. */
 export function doesNotFlood({ history }: Facts): string[] {
 	const begins = [0, ...history.kills.map(({ backAt }) => backAt)];
-	// Those that wait for their turn under the key before are sent with the new one.
-	const keys = new Set(history.requests.map(({ key }) => key).filter((key) => key < NEW_KEY));
+	const keys = new Set(history.requests.map(({ key }) => key));
 	return [...keys].flatMap((key) =>
 		begins.flatMap((from, index) => {
 			const until = begins[index + 1] ?? Infinity;
