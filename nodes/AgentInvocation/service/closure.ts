@@ -14,11 +14,10 @@ export interface Closure {
 const WINDOWS_MS = [10 * SECOND, 60 * SECOND];
 
 /**
- * The time that a limit is about, by the first closure that is seen, in ms. Requests were sent, and the service
- * was closed, for a part of it at least: the window may have begun long before the first request.
+ * The time that a limit is about, by what was seen of it first: for how long requests were sent, and then
+ * refused, in ms. The window may have begun long before.
  */
-export function wholeWindow({ from, until, ranMs }: Closure): number {
-	const seenMs = Math.max(ranMs, SECOND) + until - from;
+export function wholeWindow(seenMs: number): number {
 	// Whole seconds are asked for, so a little more than the window may be seen.
 	return WINDOWS_MS.find((ms) => seenMs <= ms + SECOND) ?? seenMs;
 }

@@ -31,10 +31,7 @@ const LEAST_BY_CHANCE = 0.75;
 /** What was carried is measured over a second, or over this many requests where they take longer. */
 const MEASURED_REQUESTS = 20;
 
-/**
- * A time without any answer but refusals that is shorter, in ms, says nothing about a limit of a longer time
- * than a second: a few refusals by chance, one after the other, look the same.
- */
+/** A shorter closure, in ms, says nothing of a limit: a few refusals by chance in a row look the same. */
 const LEAST_CLOSURE_MS = 5_000;
 
 /**
@@ -68,6 +65,9 @@ export class Rate {
 	/** How long one step of growth takes once the limit is known, in ms. */
 	private stepMs = SECOND;
 
+	/** For how long the rate was used and has grown since the latest refusal, in ms. */
+	private grownMs = 0;
+
 	/** Whether the service was closed for so long that its limit is one of a longer time than a second. */
 	private isWindowKnown = false;
 
@@ -93,13 +93,17 @@ export class Rate {
 		// Growing with each request and not with time, a rate that nobody uses does not grow.
 		const isCareful = this.isLimitKnown && !recovers;
 		const factor = isCareful ? GROWTH.limited : GROWTH.unlimited;
-		const steps = this.apartMs / (isCareful ? this.stepMsAt(now) : SECOND);
+		if (isCareful) this.grownMs += this.apartMs;
+		// The longer nothing is refused while the rate grows, the further it is from the limit.
+		const haste = isCareful ? 1 + (this.grownMs / HOLD_MS) ** 3 / 2 : 1;
+		const steps = (haste * this.apartMs) / (isCareful ? this.stepMs : SECOND);
 		const most = recovers ? this.recoversTo : RATE.highest;
 		this.rate = Math.min(this.rate * factor ** steps, most);
 	}
 
 	/** A request was refused. */
 	refuse(sentAt: number): void {
+		this.grownMs = 0;
 		this.recent.refuse(sentAt);
 	}
 
@@ -169,17 +173,12 @@ export class Rate {
 		this.stepMs = Math.min(Math.max(stepMs, this.stepMs * ALMOST, SECOND), 2 * HOLD_MS);
 		if (closedMs <= SECOND || ranMs === 0) return;
 		const openMs = Math.max(ranMs, SECOND);
-		const mostMs = Math.max(this.measuredMs, closedMs);
-		const carried = this.carried(from, ranMs, mostMs);
-		const windowMs = isGuess ? wholeWindow({ from, until, ranMs }) : openMs + closedMs;
+		const carried = this.carried(from, ranMs, Math.max(this.measuredMs, closedMs));
+		const seenMs = openMs + closedMs;
+		const windowMs = isGuess ? wholeWindow(seenMs) : seenMs;
 		this.isWindowKnown = true;
 		this.find((carried * openMs * ALMOST) / windowMs);
 		this.growsAt = now + HOLD_MS;
-	}
-
-	/** The longer nothing is refused while the rate grows, the further it is from the limit, and grows faster. */
-	private stepMsAt(now: number): number {
-		return this.stepMs / (1 + ((now - this.growsAt) / HOLD_MS) ** 3 / 2);
 	}
 
 	/** Whether a refusal soon after a pause is like the one before it: then the limit itself has fallen. */
