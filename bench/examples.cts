@@ -88,7 +88,7 @@ export async function tenRows(): Promise<string> {
 
 ${table(['What was done', 'This node', "Loop of n8n's nodes", 'Requests, this node', 'Requests, loop'], rows)}
 
-The rows were chosen for what they cover: few items and many, short runs and long ones, an agent whose runs are known and one whose are not, a limit a second and a limit a minute, one execution and several with one key. In ${slower} of the ${rows.length} this node takes longer than the loop, and in ${more} it sends more requests.
+The rows were chosen for what they cover: few items and many, short runs and long ones, an agent whose runs are known and one whose are not, limits per second and per minute, one execution and several with one key. In ${slower} of the ${rows.length} this node takes longer than the loop, and in ${more} it sends more requests.
 
 The node has its default options, except that it has no time limit. The loop waits ${LOOP_WAIT_MS / 1_000} s in each turn, and ${STORED_WAIT_MS / 1_000} s in the row of an hour, since n8n stores no shorter wait. A refusal does not say when to come back. The loop sends each refused request again after a second, as often as it takes. Real loops do worse: n8n's Retry On Fail executes the whole node again, with all of its items, so that runs are started twice, and gives up after five tries.`;
 }

@@ -34,6 +34,7 @@ const windows: Array<[limit: number, windowS: number]> = [
 	[200, 10],
 	[150, 15],
 	[300, 30],
+	[10, 60],
 	[60, 60],
 	[600, 60],
 ];

@@ -1,6 +1,7 @@
 import type { INode } from 'n8n-workflow';
 
 import type { WorkflowFile } from '../../hosts/n8n.cts';
+import { makeAgents, type SandboxAgent } from '../../sandbox/agents.cts';
 import { KEY, TestHost } from '../support/host.cts';
 import { agentNode, CREDENTIAL_ID, manualWorkflow } from '../support/workflows.cts';
 import { until } from '../support/until.cts';
@@ -22,6 +23,17 @@ const SUBTITLES: Record<string, [INode['parameters'], string]> = {
 	'List all agents': [{ resource: 'agent', operation: 'list', returnAll: true }, 'all agents'],
 };
 
+/** Others of the organization. */
+const moreAgents = [
+	[101, 'Competitor watch', 'Says what is new with a competitor'],
+	[102, 'Contract review', 'Finds unusual terms in a contract'],
+	[103, 'Invoice check', 'Compares an invoice with its order'],
+	[104, 'Meeting notes', 'Writes the minutes of a meeting'],
+	[105, 'Support triage', 'Sorts a request by topic and urgency'],
+].map(
+	([id, name, description]) => ({ ...makeAgents(1)[0]!, id, name, description }) as SandboxAgent,
+);
+
 function subtitles(): WorkflowFile {
 	const nodes = Object.entries(SUBTITLES).map(([name, [parameters]]) =>
 		agentNode(name, parameters),
@@ -35,7 +47,7 @@ describe.each(['n8n-2', 'n8n-1'] as const)('in %s', (hostName) => {
 
 	beforeAll(async () => {
 		const workflows = [nodeWorkflow('modes', { agentId: REPORT }), subtitles()];
-		host = await TestHost.start(hostName, workflows);
+		host = await TestHost.start(hostName, workflows, { settings: { agentCount: 2, moreAgents } });
 		editor = await Editor.open(host.n8n);
 	}, 900_000);
 

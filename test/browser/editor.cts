@@ -8,12 +8,20 @@ import { projectRoot } from '../../hosts/pack.cts';
 
 const SETTLE_MS = 30_000;
 
+const VIEWPORT = { width: 1_280, height: 800 };
+
 /** The part of the editor that one of the README's pictures shows, by its test ID; the whole page otherwise. */
 const SHOWN: Record<string, string> = {
 	'nodes-panel': 'node-creator',
 	agents: 'node-parameters',
 	node: 'node-parameters',
 	output: 'ndv',
+};
+
+/** Of the page, where a picture takes more to show all of it. */
+const SIZE: Record<string, Partial<typeof VIEWPORT>> = {
+	output: { width: 1_640 },
+	workflow: { height: 1_000 },
 };
 
 /** Where Chromium is: Debian's package, or what CHROMIUM_PATH says. */
@@ -54,7 +62,10 @@ export class Editor {
 				'--disable-sync',
 			],
 		});
-		const page = await browser.newPage({ viewport: { width: 1_280, height: 800 } });
+		const page = await browser.newPage({
+			viewport: VIEWPORT,
+			deviceScaleFactor: process.env.SCREENSHOTS ? 2 : 1,
+		});
 		page.setDefaultTimeout(SETTLE_MS);
 		const editor = new Editor(page, browser, n8n);
 		await editor.go('/signin');
@@ -86,18 +97,24 @@ export class Editor {
 		await this.page.keyboard.type(text);
 	}
 
-	/** Keeps what is to be seen as one of the README's pictures, when `npm run screenshots` asks for them. */
-	async picture(name: string): Promise<void> {
+	/**
+	 * Keeps what is to be seen as one of the README's pictures, when `npm run screenshots` asks for them.
+	 *
+	 * @param hovered what the pointer is over, if that shows something
+	 */
+	async picture(name: string, hovered?: Locator): Promise<void> {
 		if (!process.env.SCREENSHOTS) return;
-		// Messages that come and go, and whatever the pointer is over, are no part of a picture.
-		await this.page.mouse.move(1, 1);
+		await this.page.setViewportSize({ ...VIEWPORT, ...SIZE[name] });
+		// Messages that come and go are no part of a picture.
+		await (hovered ? hovered.hover() : this.page.mouse.move(1, 1));
 		const message = this.page.locator('[role=alert]:not([data-test-id=empty-fields-notice])');
 		await message.first().waitFor({ state: 'hidden' });
-		// Nor is what moves.
-		await this.page.waitForTimeout(1_000);
+		// Nor is what moves, such as the small map of the canvas.
+		await this.page.waitForTimeout(3_000);
 		const file = path.join(projectRoot, 'screenshots', `${name}.png`);
 		const part = SHOWN[name];
 		await (part ? this.part(part) : this.page).screenshot({ path: file });
+		await this.page.setViewportSize(VIEWPORT);
 	}
 
 	async go(address: string): Promise<void> {

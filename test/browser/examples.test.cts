@@ -164,6 +164,10 @@ test.each(examples)(
 		expect(JSON.stringify(execution.data.resultData)).toContain('Sales in the');
 		await until(async () => (await marked()).good > 1);
 		await editor.page.waitForTimeout(SETTLED_MS);
+		if (workflow.id === 'oneRunPerRow0001') {
+			await editor.part('zoom-to-fit').click();
+			await editor.picture('workflow');
+		}
 		const before = await seen();
 		expect(before.stale).toBe(0);
 

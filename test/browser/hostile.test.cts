@@ -119,7 +119,7 @@ test('the list of agents shows each as it is', async () => {
 
 test('an error of the list is text', async () => {
 	const { image, script } = { image: hostileTexts['an image'], script: hostileTexts['a script'] };
-	const body = { error: { code: image, message: script } };
+	const body = { error: { code: image, message: script, request_id: script } };
 	host.sandbox.faults.add({ kind: 'answer', status: 400, body, times: 9, path: '/agents$' });
 	await editor.openNode('list', NODE);
 	await editor.openAgents();
@@ -164,7 +164,7 @@ test.each(followed)('$what: in errors', async ({ text, id }) => {
 	await notified();
 	expect(await textOf(output)).toContain(beginOf(text));
 
-	const body = { error: { code: text, message: text } };
+	const body = { error: { code: text, message: text, request_id: text } };
 	host.sandbox.faults.add({ kind: 'answer', status: 400, body });
 	await editor.openNode(`quoting${id}`, NODE);
 	await editor.executeStep();

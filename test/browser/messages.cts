@@ -466,6 +466,15 @@ export const errors: Row[] = [
 		LOOK_FIRST,
 	],
 	[
+		'a dry run starts a run',
+		{
+			parameters: create(30, {}, { dryRun: true }),
+			fault: of(30, answer(202, { run_id: 'r1', status: 'pending' })),
+		},
+		'The service started a run in place of a dry run (run r1 of agent 30)',
+		"A proxy in front of it may have dropped 'dry_run' from the address.",
+	],
+	[
 		'the service gives a run an ID that is none',
 		creating(21, answer(202, { run_id: 'a/b', status: 'pending' })),
 		'The run was started, but its ID cannot be used in an address (run a/b of agent 21)',

@@ -13,7 +13,7 @@ const workflows = {
 	dryRun: nodeWorkflow('dryRun', { agentId: byId(1), dryRun: true }),
 	failed: nodeWorkflow('failed', { agentId: byId(5) }),
 	long: nodeWorkflow('long', {
-		agentId: { __rl: true, mode: 'list', value: 3, cachedResultName: 'Scripted run' },
+		agentId: { __rl: true, mode: 'list', value: 3, cachedResultName: 'Market research' },
 		specifyParameters: 'json',
 		parametersJson: '{ "seconds": 600 }',
 		options: { pollInterval: 65 },
@@ -21,11 +21,28 @@ const workflows = {
 	listed: nodeWorkflow('listed', { resource: 'agent', operation: 'list', limit: 3 }),
 };
 
+/** As a user would name them, in the list of executions. */
+const NAMES: Record<string, string> = {
+	finished: 'Morning briefing',
+	onTheirWay: 'Reports overnight',
+	dryRun: 'Prompt of the briefing',
+	failed: 'Supplier check',
+	long: 'Weekly research',
+	listed: 'List of our agents',
+};
+
 let host: TestHost;
 let editor: Editor;
 
 beforeAll(async () => {
-	host = await TestHost.start('n8n-2', Object.values(workflows), { publishes: false });
+	const files = Object.entries(workflows).map(([id, workflow]) => ({
+		...workflow,
+		name: NAMES[id]!,
+	}));
+	host = await TestHost.start('n8n-2', files, {
+		publishes: false,
+		settings: { agentNames: { 3: 'Market research' } },
+	});
 	editor = await Editor.open(host.n8n);
 }, 900_000);
 
@@ -86,13 +103,14 @@ test('a parked execution shows that it waits', async () => {
 	await host.untilParked(id);
 	await editor.go(`/workflow/long/executions/${id}`);
 	await editor.page.getByText('Waiting').first().waitFor();
-	await editor.picture('parked');
 
-	// When n8n polls next, and whose run it waits for.
-	await editor.page.getByText('Scripted run', { exact: true }).waitFor();
+	// Whose run it waits for, and when n8n polls next.
+	await editor.page.getByText('Market research', { exact: true }).waitFor();
 	await editor.go('/executions');
-	await editor.page.getByText('Waiting').first().hover();
+	const status = editor.page.getByText('Waiting').first();
+	await status.hover();
 	await editor.page.getByText(/waiting until \w+ \d+, \d/i).waitFor();
+	await editor.picture('parked', status);
 	await host.n8n.stopExecution(id);
 });
 
@@ -104,6 +122,6 @@ test('while one looks at it, a parked execution says what it waits for', async (
 	const id = await host.n8n.newestExecutionId('long');
 	await host.untilParked(id);
 	await editor.page.locator(`[data-node-name="${NODE}"]`).first().dblclick();
-	await output().getByText("Waiting for 'Scripted run' to finish, for up to 1 hour.").waitFor();
+	await output().getByText("Waiting for 'Market research' to finish, for up to 1 hour.").waitFor();
 	await host.n8n.stopExecution(id);
 });

@@ -13,6 +13,7 @@ import {
 	agentNode,
 	createForRow,
 	CREDENTIAL_ID,
+	CREDENTIAL_NAME,
 	loopWorkflow,
 	n8nNode,
 	rowsWorkflow,
@@ -23,7 +24,7 @@ import { until } from '../support/until.cts';
 
 jest.setTimeout(180_000);
 
-test('the tarball holds what users need and nothing else, under 195 kB', () => {
+test('the tarball holds what users need and nothing else, under 200 kB', () => {
 	const folder = mkdtempSync(path.join(tmpdir(), 'agent-invocation-pack-'));
 	const tarball = packNode(folder);
 	rmSync(folder, { recursive: true, force: true });
@@ -31,12 +32,12 @@ test('the tarball holds what users need and nothing else, under 195 kB', () => {
 		.map((file) => file.path)
 		.filter((file) => !file.startsWith('dist/') || !/\.(js|json|svg)$/.test(file));
 	expect(outside.sort()).toEqual(['LICENSE.md', 'README.md', 'index.js', 'package.json']);
-	expect(tarball.unpackedSize).toBeLessThan(195_000);
+	expect(tarball.unpackedSize).toBeLessThan(200_000);
 });
 
 /** n8n's own node for whatever a service has, with our credential. */
 const httpRequest = n8nNode('Run', 'httpRequest', 4.2, {
-	credentials: { agentInvocationApi: { id: CREDENTIAL_ID, name: 'Sandbox' } },
+	credentials: { agentInvocationApi: { id: CREDENTIAL_ID, name: CREDENTIAL_NAME } },
 	onError: 'continueErrorOutput',
 	parameters: {
 		url: '={{ $json.row.url }}',
@@ -193,7 +194,7 @@ describe.each<HostName>(['n8n-2', 'n8n-1'])('in %s', (hostName) => {
 	test("the editor's list and fields are served", async () => {
 		const withAgent = (mode: string, value: string) => ({
 			nodeTypeAndVersion: { name: 'n8n-nodes-agent-invocation.agentInvocation', version: 1 },
-			credentials: { agentInvocationApi: { id: CREDENTIAL_ID, name: 'Sandbox' } },
+			credentials: { agentInvocationApi: { id: CREDENTIAL_ID, name: CREDENTIAL_NAME } },
 			currentNodeParameters: { agentId: { __rl: true, mode, value } },
 		});
 		const list = await n8n.rest<{ data: { results: unknown[]; paginationToken: string } }>(

@@ -129,7 +129,7 @@ describe.each(texts)('an agent whose texts are %s', (what, text, id) => {
 	});
 
 	test('and a service that speaks so: as the editor needs it, which renders the descriptions of nodes', async () => {
-		const body = { error: { code: text, message: text } };
+		const body = { error: { code: text, message: text, request_id: text } };
 		sandbox.current.faults.add({ kind: 'answer', status: 400, body, times: 9 });
 		const { error } = await run(
 			sandbox.current,

@@ -9,16 +9,15 @@ import { survivors, type Survivor } from './survivors.cts';
 
 const CODE = 'nodes/AgentInvocation/';
 
-/** What is changed, in CODE; what the editor shows is for its own tests. */
-const CHANGED = [
-	'item.ts',
-	'service/*.ts',
-	'waiting/*.ts',
-	'engine/*.ts',
-	'items/*.ts',
-	'operations/*.ts',
-	'operations/run/*.ts',
-];
+/** What is changed in each room, in CODE; what the editor shows is for its own tests. */
+const ROOMS = {
+	items: ['item.ts', 'items/*.ts'],
+	engine: ['engine/*.ts'],
+	operations: ['operations/*.ts', 'operations/run/*.ts'],
+	waiting: ['waiting/*.ts'],
+	service: ['service/*.ts'],
+};
+type Room = keyof typeof ROOMS;
 const SHOWN = ['operations/agentField.ts', 'operations/run/*Fields.ts', 'operations/index.ts'];
 
 /** Files that begin with what the editor shows. What follows from there on is changed. */
@@ -29,9 +28,16 @@ const SHOWN_UNTIL = /^export const \w+: Operation/;
 const DECIDES =
 	/^(item\.ts|engine\/(parkingRules|parkingObstacles|whoWaits|crash|suspend)|operations\/run\/(startRun|create)|items\/(memory|nodeRun|whenToPark|whereToWait)|service\/sendWithRetry)/;
 
-/** The least share of the mutants that are to be killed, over all and in what decides, in percent. */
+/** The least share of the mutants that are to be killed, in a room and in what decides, in percent. */
 const LEAST = 85;
 const LEAST_WHERE_IT_DECIDES = 95;
+
+const REPORT = path.join(__dirname, 'REPORT.md');
+const INTRODUCTION = `# Mutation testing
+
+StrykerJS changes the code in one place at a time, and the unit tests are to notice. Those that draw at random, run for minutes or look at no code are left out (jest.config.cjs), so what they alone notice counts as survived. A mutant that goes on for ever counts as killed, as does one with which a test cannot be loaded.
+
+`;
 
 interface Place {
 	line: number;
@@ -54,8 +60,21 @@ interface Unnoticed {
 	reason: string | undefined;
 }
 
+/** Measures rooms, all of them by default, and writes of each what came of it. */
 function main(): boolean {
-	const options = ['--mutate', mutated(), ...process.argv.slice(2)];
+	const wanted = process.argv.slice(2);
+	const rooms = (Object.keys(ROOMS) as Room[]).filter(
+		(room) => wanted.length === 0 || wanted.includes(room),
+	);
+	if (rooms.length < wanted.length) {
+		console.error(`The rooms are ${Object.keys(ROOMS).join(', ')}.`);
+		return false;
+	}
+	return rooms.map(measure).every((isGood) => isGood);
+}
+
+function measure(room: Room): boolean {
+	const options = ['--mutate', mutated(room), '--incrementalFile', `reports/mutation-${room}.json`];
 	const config = path.join(__dirname, 'stryker.config.json');
 	const stryker = spawnSync('npx', ['stryker', 'run', config, ...options], {
 		cwd: projectRoot,
@@ -78,27 +97,17 @@ function main(): boolean {
 			all.filter((mutant) => mutant.file === name),
 		);
 	});
-	writeFileSync(
-		path.join(__dirname, 'REPORT.md'),
-		`${[
-			'# Mutation testing',
-			'',
-			`\`npm run test:mutation\` ${nodeAndMachine()}. StrykerJS changes the code in one place at a time, and the unit tests are to notice. Those that draw at random, run for minutes or look at no code are left out (jest.config.cjs), so what they alone notice counts as survived. A mutant that goes on for ever counts as killed, as does one with which a test cannot be loaded.`,
-			'',
-			table(
-				['', 'Mutants', 'Killed', 'Never ended', 'Survived', 'Reached by no test', 'Killed (%)'],
-				[
-					rowOf('All', all),
-					rowOf('What starts runs, remembers them and stores their waits', deciding),
-					...byFile,
-				],
-			),
-			'',
-			'## Survivors',
-			'',
-			...survivorLines(unnoticed),
-		].join('\n')}\n`,
-	);
+	const heads = ['', 'Mutants', 'Killed', 'Never ended', 'Survived', 'Reached by no test'];
+	const rows = [
+		rowOf('All', all),
+		...(deciding.length > 0 ? [rowOf('What starts, remembers and parks runs', deciding)] : []),
+		...byFile,
+	];
+	writeRoom(room, [
+		`\`npm run test:mutation -- ${room}\` ${nodeAndMachine()}.`,
+		table([...heads, 'Killed (%)'], rows),
+		...survivorLines(unnoticed),
+	]);
 	const unexplained = unnoticed.filter(({ reason }) => reason === undefined);
 	for (const { file, line, original, replacement } of unexplained) {
 		console.error(`${file}:${line}: no reason is given for\n\t${original}\n\t=> ${replacement}`);
@@ -110,15 +119,26 @@ function main(): boolean {
 	);
 }
 
-/** What StrykerJS is to change, as it reads it: patterns, and files with a range of lines. */
-function mutated(): string {
+/** Puts a room's section in the report, which keeps those of the others. */
+function writeRoom(room: Room, paragraphs: string[]): void {
+	const sections = readFileSync(REPORT, 'utf8').split(/^## /m).slice(1);
+	const byRoom = new Map(sections.map((section) => [section.split('\n')[0], section.trimEnd()]));
+	byRoom.set(room, [room, ...paragraphs].join('\n\n').trimEnd());
+	const kept = Object.keys(ROOMS).flatMap((name) => byRoom.get(name) ?? []);
+	writeFileSync(REPORT, `${INTRODUCTION}${kept.map((section) => `## ${section}\n`).join('\n')}`);
+}
+
+/** What StrykerJS is to change in a room, as it reads it: patterns, and files with a range of lines. */
+function mutated(room: Room): string {
+	const patterns = ROOMS[room].map((pattern) => CODE + pattern);
+	if (room !== 'operations') return patterns.join(',');
 	const without = [...SHOWN, ...SHOWN_AT_FIRST].map((pattern) => `!${CODE}${pattern}`);
 	const ranges = SHOWN_AT_FIRST.map((file) => {
 		const lines = readFileSync(path.join(projectRoot, CODE, file), 'utf8').split('\n');
 		const from = lines.findIndex((line) => SHOWN_UNTIL.test(line)) + 1;
 		return `${CODE}${file}:${from}-${lines.length}`;
 	});
-	return [...CHANGED.map((pattern) => CODE + pattern), ...without, ...ranges].join(',');
+	return [...patterns, ...without, ...ranges].join(',');
 }
 
 function isUnnoticed(status: Found['status']): boolean {
@@ -165,15 +185,17 @@ function shareKilled(mutants: Found[]): number {
 	return (1 - alive / Math.max(1, mutants.length)) * 100;
 }
 
+/** A paragraph for each reason, and the list of what survived for it. */
 function survivorLines(unnoticed: Unnoticed[]): string[] {
 	const lineOf = ({ file, line, original, replacement }: Unnoticed) =>
 		`- ${file}:${line}: ${asCode(original)} → ${asCode(replacement)}`;
 	const reasons = new Set(unnoticed.map(({ reason }) => reason));
 	return [...reasons].flatMap((reason) => [
 		reason ?? 'No reason is given.',
-		'',
-		...unnoticed.filter((mutant) => mutant.reason === reason).map(lineOf),
-		'',
+		unnoticed
+			.filter((mutant) => mutant.reason === reason)
+			.map(lineOf)
+			.join('\n'),
 	]);
 }
 

@@ -9,6 +9,7 @@ jest.setTimeout(600_000);
 const CONCURRENCY = 60;
 const PARKED = 60;
 const IN_NODE = 40;
+const POLLED = 20;
 /** For the throughput: how many executions in all, and at a time on a worker. */
 const SHORT = 60;
 const FEW = 5;
@@ -22,7 +23,9 @@ const workers: Worker[] = [];
 beforeAll(async () => {
 	if (missing.length > 0) return;
 	const workflows = [
-		rowsWorkflow('parked', agentNode('Run', { ...createForRow, options: { pollInterval: 65 } })),
+		// Parked for long enough that main is up again, on a slow machine too.
+		rowsWorkflow('parked', agentNode('Run', { ...createForRow, options: { pollInterval: 180 } })),
+		rowsWorkflow('polled', agentNode('Run', { ...createForRow, options: { pollInterval: 65 } })),
 		rowsWorkflow('inNode', agentNode('Run', createForRow)),
 	];
 	host = await TestHost.start('n8n-2', workflows, { environment: queueMode });
@@ -36,6 +39,8 @@ afterAll(async () => {
 	if (host) removeSchema(host.n8n.host);
 });
 
+let allBegun = 0;
+
 /** Starts executions of a workflow, each with one run that takes so long. Gives the text of each by its ID. */
 async function begin(
 	workflow: string,
@@ -44,7 +49,7 @@ async function begin(
 ): Promise<Map<string, string>> {
 	const begun = new Map<string, string>();
 	for (let index = 0; index < count; index++) {
-		const text = `${workflow} ${index}`;
+		const text = `${workflow} ${allBegun++}`;
 		begun.set(await host.begin(workflow, [{ agent: 3, values: { seconds, text } }]), text);
 	}
 	return begun;
@@ -52,6 +57,29 @@ async function begin(
 
 const runsOf = (text: string) =>
 	host.sandbox.runs.all.filter(({ bindings }) => bindings.text === text);
+
+/**
+ * Waits until all executions have succeeded, and gives what has not by then. For a moment after its
+ * start, n8n shows as crashed or failed what it has met while it started.
+ */
+async function notSucceeded(executions: Map<string, string>) {
+	const others = async () => {
+		const all = await Promise.all([...executions.keys()].map((id) => host.n8n.execution(id)));
+		return all
+			.filter(({ status }) => status !== 'success')
+			.map(({ id, status, data }) => ({ id, status, error: data.resultData.error?.message }));
+	};
+	await until(async () => (await others()).length === 0, 300_000).catch(() => {});
+	return await others();
+}
+
+/** Each execution has the output of its own run. */
+async function expectOwnOutputs(executions: Map<string, string>): Promise<void> {
+	for (const [id, text] of executions) {
+		const execution = await host.n8n.endOf(id);
+		expect(jsonOf(execution, 'Good').map(({ output }) => output)).toEqual([text]);
+	}
+}
 
 testQueue(
 	'a worker is killed and main restarted in mid-wait: every parked execution ends right',
@@ -66,19 +94,8 @@ testQueue(
 		await host.n8n.start();
 		workers[0] = await host.n8n.startWorker(CONCURRENCY);
 
-		// For a moment after its start, n8n shows as crashed what its recovery has met while it ran.
-		const notRight = async () => {
-			const all = await Promise.all([...parked.keys()].map((id) => host.n8n.execution(id)));
-			return all
-				.filter(({ status }) => status !== 'success')
-				.map(({ id, status, data }) => [id, status, data.resultData.error?.message]);
-		};
-		await until(async () => (await notRight()).length === 0, 300_000).catch(() => {});
-		expect(await notRight()).toEqual([]);
-		for (const [id, text] of parked) {
-			const execution = await host.n8n.endOf(id);
-			expect(jsonOf(execution, 'Good').map(({ output }) => output)).toEqual([text]);
-		}
+		expect(await notSucceeded(parked)).toEqual([]);
+		await expectOwnOutputs(parked);
 		// n8n gives up the executions that the killed worker had in memory, and keeps nothing of theirs.
 		const ends: string[] = [];
 		for (const id of inNode.keys()) ends.push((await host.n8n.endOf(id, 400_000)).status);
@@ -93,6 +110,31 @@ testQueue(
 		);
 	},
 );
+
+testQueue('a worker is killed while it polls: n8n fails those executions alone', async () => {
+	const polled = await begin('polled', POLLED, 1);
+	for (const id of polled.keys()) await host.untilParked(id);
+	host.sandbox.faults.add({ method: 'GET', kind: 'delay', delayMs: 30_000, times: POLLED });
+	const polls = () =>
+		host.sandbox.requests.filter(({ method, isOpen }) => isOpen && method === 'GET');
+	await until(() => polls().length === POLLED, 120_000);
+	await workers[0]!.kill('SIGKILL');
+	workers[0] = await host.n8n.startWorker(CONCURRENCY);
+
+	const failed: string[] = [];
+	for (const [id, text] of polled) {
+		const { status } = await host.n8n.endOf(id, 400_000);
+		expect(runsOf(text)).toHaveLength(1);
+		if (status === 'success') continue;
+		polled.delete(id);
+		failed.push(status);
+	}
+	await expectOwnOutputs(polled);
+	process.stderr.write(`${POLLED} polls: ${failed.length} ended with their worker.\n`);
+	expect(failed.filter((status) => status !== 'error' && status !== 'crashed')).toEqual([]);
+	expect(failed.length).toBeGreaterThan(0);
+	expect(polled.size).toBeGreaterThan(0);
+});
 
 testQueue('one worker and two: how many executions they carry', async () => {
 	for (const worker of workers.splice(0)) await worker.kill('SIGTERM');

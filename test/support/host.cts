@@ -19,7 +19,7 @@ import type { Settings } from '../../sandbox/settings.cts';
 import { placesOf } from './keySearch.cts';
 import { queryPostgres } from './services.cts';
 import { until } from './until.cts';
-import { CREDENTIAL_ID } from './workflows.cts';
+import { CREDENTIAL_ID, CREDENTIAL_NAME } from './workflows.cts';
 
 /** The key that every test host's credential has. */
 export const KEY = 'e2e-key-that-stays-home';
@@ -80,7 +80,7 @@ export class TestHost {
 		};
 		const own = Object.entries(apiKeys).map(([id, apiKey]) => ({
 			id,
-			name: id,
+			name: id === CREDENTIAL_ID ? CREDENTIAL_NAME : id,
 			data: { baseUrl, apiKey },
 		}));
 		const testHost = new TestHost(n8n, sandbox, folder, environment?.DB_POSTGRESDB_SCHEMA);

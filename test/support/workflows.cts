@@ -2,7 +2,9 @@ import type { INode } from 'n8n-workflow';
 
 import type { WorkflowFile } from '../../hosts/n8n.cts';
 
+/** The credential of a test host, and the name that n8n would give it. */
 export const CREDENTIAL_ID = 'sandboxAccount01';
+export const CREDENTIAL_NAME = 'Agent Invocation account';
 
 export type NodeFile = Partial<INode> & { name: string };
 
@@ -18,7 +20,7 @@ export function agentNode(
 		type: 'n8n-nodes-agent-invocation.agentInvocation',
 		typeVersion: 1,
 		position: [600, 0],
-		credentials: { agentInvocationApi: { id: CREDENTIAL_ID, name: 'Sandbox' } },
+		credentials: { agentInvocationApi: { id: CREDENTIAL_ID, name: CREDENTIAL_NAME } },
 		parameters,
 		...more,
 	};

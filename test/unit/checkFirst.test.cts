@@ -252,6 +252,20 @@ describe('if a check gets no answer', () => {
 		},
 	);
 
+	test('since a proxy has made a run of it, no run is started, and the message names that one', async () => {
+		const hand: Hand = {
+			respond: ({ kind }) =>
+				kind === 'dryRun' ? json(202, { run_id: 'r1', status: 'pending' }) : undefined,
+		};
+		const { world, error } = await execute(checking({ count: 3, hand, ...CONTINUES }));
+		expect(world.requests.every(isCheck)).toBe(true);
+		expect(error).toBeUndefined();
+		const { jsons } = world.seen(0);
+		for (const { error: said } of jsons) {
+			expect(said).toContain('started a run in place of a dry run (run r1 of agent ');
+		}
+	});
+
 	test('nothing is started with Continue either, and each item says why or what is wrong with it', async () => {
 		const hand: Hand = {
 			respond: (seen) =>

@@ -8,7 +8,8 @@ test.each([
 	['//agents.example.com', 'https://agents.example.com/api/v1'],
 	[' agents.example.com:8080/ ', 'https://agents.example.com:8080/api/v1'],
 	['http://agents.example.com', 'http://agents.example.com/api/v1'],
-	['HTTPS://agents.example.com//', 'HTTPS://agents.example.com/api/v1'],
+	['HTTPS://Agents.Example.com:443//', 'https://agents.example.com/api/v1'],
+	['https://agents.example.com/API/v1', 'https://agents.example.com/API/v1'],
 	['https://agents.example.com/elsewhere/', 'https://agents.example.com/elsewhere'],
 	['localhost/api', 'https://localhost/api'],
 	['https://agents.example.com/to/http://b', 'https://agents.example.com/to/http://b'],
@@ -91,6 +92,8 @@ describe('the key is added to a request', () => {
 		{ url: 'http://agents.example.com/api/v1/agents' },
 		{ url: `${origin}/agents`, baseURL: 'https://elsewhere.example.com' },
 		{ url: `${origin}/agents`, uri: 'https://elsewhere.example.com' },
+		{ url: 'https://elsewhere.example.com/agents', baseURL: origin },
+		{ url: '//elsewhere.example.com/agents', baseURL: origin },
 		{ url: '/agents' },
 	])('and to no other: %j', (request) => {
 		expect(() => addApiKey(good, request)).toThrow(

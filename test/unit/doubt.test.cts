@@ -46,6 +46,7 @@ test.each<[string, Met]>([
 	["a proxy's page", 'html200'],
 	['a status that the interface does not list', envelope(403)],
 	['a server error', { statusCode: 500 }],
+	['a redirect to what it has made', { statusCode: 302 }],
 ])('%s leaves it in doubt', async (_, met) => {
 	const world = meeting(met);
 	expect((await world.execute()).error?.message).toContain('(a run may have been started)');
@@ -53,9 +54,33 @@ test.each<[string, Met]>([
 	await expectDoubt(world);
 });
 
+test('no run is started after the node was to get one in between, and is changed back', async () => {
+	let isBroken = true;
+	const hand: Hand = {
+		respond: ({ kind }, own) => {
+			if (kind !== 'create' || !isBroken) return undefined;
+			own();
+			return { statusCode: 502 };
+		},
+	};
+	const world = new OwnWorld({ hand });
+	await world.execute();
+	isBroken = false;
+	const runId = '99999999-2222-4333-8444-555555555555';
+	const parameters = { operation: 'get', runId, waitForCompletion: true };
+	hand.node = { parameters };
+	hand.parameters = () => ({ ...parameters, options: {} });
+	await world.retry({ workflow: 'saved', changesNode: true });
+	delete hand.node;
+	delete hand.parameters;
+	const { error } = await world.retry({ workflow: 'saved', changesNode: true });
+	expect(error?.message).toContain('so this one starts none');
+	expect(world.started).toEqual([0]);
+});
+
 test.each<[string, Met]>([
 	['a rejection', 'rejected'],
-	['a redirect', { statusCode: 302 }],
+	['a redirect', { statusCode: 307 }],
 	['a certificate that is not trusted', 'certificate'],
 	["n8n's own refusal to send it", 'blocked'],
 ])('%s has started nothing, so the next attempt starts it', async (_, met) => {

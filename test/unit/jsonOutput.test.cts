@@ -19,6 +19,9 @@ describe('JSON is taken', () => {
 		['with CRLF', `Here:\r\n\`\`\`json\r\n{"a":[1,\r\n"x"]}\r\n\`\`\`\r\nDone.\r\n`],
 		['with CR', 'Here:\r```json\r{"a":[1,"x"]}\r```\r'],
 		['with spaces at the ends of lines', '```json  \n{"a":[1,"x"]}  \n```  \n'],
+		['with a title', '```json title="a.json"\n{"a":[1,"x"]}\n```'],
+		['with the name of a file', '```json:out/a.json\n{"a":[1,"x"]}\n```'],
+		['with other spaces around it', '```json\n\u00a0\ufeff{"a":[1,"x"]}\u00a0\n```'],
 		['indented', '   ```json\n   {"a":[1,"x"]}\n   ```'],
 		['in a list', '1. The result:\n\n   - ```json\n     {"a":[1,"x"]}\n     ```\n2. Done'],
 		['in a code block after a byte order mark', '\ufeff```json\n{"a":[1,"x"]}\n```'],
@@ -78,6 +81,7 @@ describe('it is no JSON', () => {
 		['if the block is cut', '```json\n{"a": [1,\n```'],
 		['in code within a line', 'The result is ```json {}``` here.'],
 		['if it is empty', ''],
+		['if it has more levels than n8n could store', `${'['.repeat(5_000)}${']'.repeat(5_000)}`],
 	])('%s', (_, text) => {
 		expect(() => parseJsonOutput(text)).toThrow(SyntaxError);
 	});

@@ -81,6 +81,17 @@ describe('output as JSON', () => {
 		expect(output).toMatchObject({ status: 'failed', output: {} });
 	});
 
+	test.each([
+		{ status: 'running', output: '' },
+		{ status: 'failed', output: '' },
+		{ status: 'cancelled', output: 'I was' },
+	])('of a run that has not succeeded is as it is where it is no JSON: %j', async (run) => {
+		const options = { ...asJson.options, ...asRun.options };
+		const { output, error } = await get(run, { options, waits: false });
+		expect(error).toBeUndefined();
+		expect(output).toMatchObject(run);
+	});
+
 	test('of another text fails and keeps the text', async () => {
 		const { error, ids, named } = await get({ ...succeeded, output: 'plain' }, asJson);
 		expect(error).toMatchObject({

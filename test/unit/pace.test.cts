@@ -30,6 +30,11 @@ class Client {
 	/** How far apart the requests come that it has to send, in ms; each is sent as soon as the pace allows. */
 	needsEachMs = 0;
 
+	/** By how much the timer is late that it sends by, in ms. */
+	lateMs = 0;
+
+	private timer = { opensAt: NaN, firesAt: NaN };
+
 	private needsAt = 0;
 
 	private underWay: Array<{ sentAt: number; wait: number; answeredAt: number }> = [];
@@ -46,7 +51,12 @@ class Client {
 	until(end: number): this {
 		for (;;) {
 			const answeredAt = this.underWay[0]?.answeredAt ?? Infinity;
-			const sendsAt = Math.max(this.pace.opensAt, this.needsAt);
+			const { opensAt } = this.pace;
+			if (opensAt !== this.timer.opensAt) {
+				const late = opensAt > this.now ? this.lateMs : 0;
+				this.timer = { opensAt, firesAt: opensAt + late };
+			}
+			const sendsAt = Math.max(this.timer.firesAt, this.needsAt);
 			const next = Math.max(this.now, Math.min(answeredAt, sendsAt));
 			if (next > end) break;
 			this.now = next;
@@ -415,6 +425,13 @@ test('one of twelve that is refused at random does not bring the rate down witho
 	expect(client.carriedIn(540 * SECOND, 600 * SECOND)).toBeGreaterThan(8 * 60);
 });
 
+test('a timer that is late by half the time between two requests slows nothing down', () => {
+	const client = new Client(tokenBucket(50, SECOND));
+	client.lateMs = 10;
+	client.until(120 * SECOND);
+	expect(client.carriedIn(60 * SECOND, 120 * SECOND)).toBeGreaterThan(0.85 * 50 * 60);
+});
+
 describe('a limit of a longer time', () => {
 	/** The longest time in which nothing was carried. */
 	const longestSilence = (client: Client, from: number) => {
@@ -428,23 +445,86 @@ describe('a limit of a longer time', () => {
 		[600, 60],
 		[1_500, 60],
 	])('of %d in %d s', (limit, seconds) => {
+		const ms = seconds * SECOND;
+		const most = (limit / seconds) * 600;
+
 		test.each([
-			['a fixed', 'with', fixedWindow, true, 5],
-			['a sliding', 'with', slidingWindow, true, 5],
-			['a fixed', 'without', fixedWindow, false, 16],
-			['a sliding', 'without', slidingWindow, false, 16],
+			['a fixed', 'with', fixedWindow(limit, ms), true, 5],
+			['a fixed', 'without', fixedWindow(limit, ms), false, 16],
+			// Windows that begin with the minute have begun when the first request is sent.
+			['a fixed, begun before,', 'with', fixedWindow(limit, ms, 0.3 * ms), true, 5],
+			['a fixed, begun before,', 'without', fixedWindow(limit, ms, 0.3 * ms), false, 16],
+			['a fixed, begun long before,', 'with', fixedWindow(limit, ms, 0.7 * ms), true, 5],
+			['a fixed, begun long before,', 'without', fixedWindow(limit, ms, 0.7 * ms), false, 16],
+			['a sliding', 'with', slidingWindow(limit, ms), true, 5],
+			['a sliding', 'without', slidingWindow(limit, ms), false, 16],
 		] as const)(
 			'%s window, %s Retry-After, is used evenly',
-			(_, __, windowOf, saysRetryAfter, mostSilence) => {
-				const ms = seconds * SECOND;
-				const client = new Client(windowOf(limit, ms), saysRetryAfter).until(600 * SECOND);
+			(_, __, limiter, saysRetryAfter, mostSilence) => {
+				const client = new Client(limiter, saysRetryAfter).until(600 * SECOND);
 				expect(longestSilence(client, ms + SECOND)).toBeLessThan(mostSilence * SECOND);
-				const most = (limit / seconds) * 600;
 				expect(client.carriedIn(0, client.now)).toBeGreaterThan(0.85 * most);
 				expect(client.refused()).toBeLessThan(25 + 0.05 * most);
 			},
 		);
 	});
+
+	test.each([
+		['fixed window', 'with', fixedWindow(10, 60 * SECOND), true],
+		['fixed window', 'without', fixedWindow(10, 60 * SECOND), false],
+		['window begun before', 'with', fixedWindow(10, 60 * SECOND, 40 * SECOND), true],
+		['window begun before', 'without', fixedWindow(10, 60 * SECOND, 40 * SECOND), false],
+		['sliding window', 'with', slidingWindow(10, 60 * SECOND), true],
+		['sliding window', 'without', slidingWindow(10, 60 * SECOND), false],
+		['bucket', 'with', tokenBucket(1 / 6, 60 * SECOND), true],
+		['bucket', 'without', tokenBucket(1 / 6, 60 * SECOND), false],
+	] as const)(
+		'of ten a minute (%s, %s Retry-After): one request after the other is sent',
+		(_, __, limiter, saysRetryAfter) => {
+			const client = new Client(limiter, saysRetryAfter).until(1_200 * SECOND);
+			expect(longestSilence(client, 61 * SECOND)).toBeLessThan(30 * SECOND);
+			expect(client.carriedIn(0, client.now)).toBeGreaterThan(0.85 * 200);
+			expect(client.refused()).toBeLessThan((saysRetryAfter ? 0.2 : 0.35) * client.sent.length);
+		},
+	);
+
+	test('a slow client is not taken for one that had nothing to send', () => {
+		// After its first minute it sends each 6 s, longer than the time after which a refusal is forgotten.
+		const client = new Client(fixedWindow(10, 60 * SECOND), false).until(120 * SECOND);
+		const from = client.now;
+		client.limiter = () => 30 * SECOND;
+		client.until(from + 300 * SECOND);
+		expect(client.refused(from)).toBeLessThan(25);
+	});
+
+	test.each([
+		[2, 3],
+		[2, 15],
+		[5, 15],
+	])('one of %d that is refused for %d s, whatever the rate, does not bring it down', (each, s) => {
+		let sent = 0;
+		const limiter = () => (++sent % each === 0 ? s * SECOND : 0);
+		const client = new Client(limiter).until(1_800 * SECOND);
+		const carried = client.carriedIn(900 * SECOND, client.now);
+		// Of two, one is carried after a pause, and the next one a pause later.
+		expect(carried).toBeGreaterThan((0.6 * 900) / (2 * s));
+	});
+});
+
+test.each([
+	[20, 5],
+	[100, 200],
+])(
+	'a rate that was found too high for %d a second is lowered soon, with a round trip of %d ms',
+	(limit, roundTripMs) => {
+		const client = new Client(fixedWindow(limit), false, roundTripMs).until(70 * SECOND);
+		expect(client.refused()).toBeLessThan(25 + 0.02 * client.sent.length);
+	},
+);
+
+test('requests that were sent before a stray refusal was known lower the rate no further', () => {
+	const client = new Client(slidingWindow(100), false, 200).until(40 * SECOND);
+	expect(client.carriedIn(0, 40 * SECOND)).toBeGreaterThan(0.85 * 100 * 40);
 });
 
 test('requests that were refused do not count as carried', () => {

@@ -176,7 +176,6 @@ describe('name-value pairs', () => {
 		const values = [
 			{ name: ' city ', value: 'Paris' },
 			{ name: '', value: '' },
-			'odd',
 			null,
 			{ value: null },
 		];
@@ -187,7 +186,7 @@ describe('name-value pairs', () => {
 		expect(pairs(values)).toEqual(bound({}));
 	});
 
-	test.each(['odd', {}, { name: 'city', value: 'Paris' }])(
+	test.each(['odd', {}, { name: 'city', value: 'Paris' }, [['city', 'Paris']], ['city=Paris']])(
 		'that are no list, %j, are refused',
 		(values) => {
 			expectRefusal(

@@ -1,3 +1,6 @@
+import { enteredIn } from '../../nodes/AgentInvocation/engine/host.ts';
+import { fingerprintOf } from '../../nodes/AgentInvocation/operations/run/startRun.ts';
+import type { ParameterBinding } from '../../nodes/AgentInvocation/service/types.ts';
 import { OwnWorld, type Said } from '../support/simulation/ownWorld.cts';
 import { json } from '../support/simulation/world/answers.cts';
 import type { Hand } from '../support/simulation/world/hand.cts';
@@ -10,6 +13,27 @@ const SECOND = 1_000;
 const CHANGED: Partial<RetrySpec> = { workflow: 'saved', changesNode: true };
 
 const all = (count: number) => Array.from({ length: count }, (_, item) => item);
+
+test('the same values count as the same in whatever order they are given', () => {
+	const [one, other] = ['a', 'b'].map((name) => ({ name, value: '1' }));
+	const of = (...bindings: ParameterBinding[]) => fingerprintOf('service', 1, bindings);
+	expect(of(one!, other!)).toBe(of(other!, one!));
+	expect(of(one!)).not.toBe(of(other!));
+	expect(of({ name: 'a', value: 'b' })).not.toBe(of({ name: 'b', value: 'a' }));
+});
+
+test("an agent's label in the list says nothing about what the user has entered", () => {
+	const entered = (value: number, cachedResultName: string) => {
+		const agentId = { __rl: true, mode: 'list', value, cachedResultName };
+		return enteredIn({ getNode: () => ({ parameters: { agentId } }) } as never);
+	};
+	expect(entered(1, 'Report — Writes one')).toBe(entered(1, 'Report — Writes two'));
+	expect(entered(1, 'Report')).not.toBe(entered(2, 'Report'));
+	// But for a parameter of that name.
+	const given = (cachedResultName: string) =>
+		enteredIn({ getNode: () => ({ parameters: { value: { cachedResultName } } }) } as never);
+	expect(given('one')).not.toBe(given('other'));
+});
 
 /** From now on, an expression such as `$now` gives another value of these items each time. */
 function changeValues(
@@ -60,6 +84,48 @@ describe('of an execution that failed', () => {
 		expect((await world.retry()).items).toHaveLength(3);
 	});
 
+	describe('and once more, with nothing started', () => {
+		const ELSEWHERE = 'https://elsewhere.example.com/api/v1';
+
+		/** Another Retry, whose creates get an answer that starts nothing. */
+		async function failAgain(world: OwnWorld, hand: Hand, status: 400 | 401) {
+			const error = { code: 'refused', message: 'No.', request_id: 'r' };
+			hand.respond = ({ kind }) => (kind === 'create' ? json(status, { error }) : undefined);
+			expect((await world.retry(status === 400 ? CHANGED : {})).error).toBeDefined();
+			delete hand.respond;
+			expect(world.started).toEqual([0, 1, 2]);
+		}
+
+		test('with the values of before again, it forgets no run', async () => {
+			const hand: Hand = {};
+			const world = await fail(hand);
+			changeValues(world);
+			await failAgain(world, hand, 400);
+			changeValues(world, () => false);
+			expect((await world.retry(CHANGED)).items).toHaveLength(3);
+			expect(world.started).toEqual([0, 1, 2, 1]);
+		});
+
+		test('with the credential of before again, it forgets no run', async () => {
+			const hand: Hand = {};
+			const world = await fail(hand);
+			hand.credential = () => Promise.resolve({ baseUrl: ELSEWHERE, apiKey: 'another-secret-key' });
+			await failAgain(world, hand, 401);
+			delete hand.credential;
+			expect((await world.retry()).items).toHaveLength(3);
+			expect(world.started).toEqual([0, 1, 2, 1]);
+		});
+
+		test('with the changed values still, it takes no run of before for its own', async () => {
+			const hand: Hand = {};
+			const world = await fail(hand);
+			changeValues(world);
+			await failAgain(world, hand, 400);
+			expect((await world.retry()).items).toHaveLength(3);
+			expect([...world.started].sort()).toEqual([0, 0, 1, 1, 2, 2]);
+		});
+	});
+
 	test('a longer time limit goes on with the same runs', async () => {
 		const hand: Hand = { node: { parameters: { options: {} } } };
 		const world = await fail(hand);
@@ -96,6 +162,17 @@ describe('of an execution that failed', () => {
 		changeValues(world);
 		await world.retry();
 		expect(world.started.slice(-3).sort()).toEqual([0, 1, 2]);
+	});
+
+	test('a credential with the same address, entered otherwise, starts none anew', async () => {
+		const hand: Hand = {};
+		const world = await fail(hand);
+		const { host } = new URL(world.requests[0]!.url);
+		const apiKey = 'secret-key-0-of-an-organization';
+		hand.credential = () =>
+			Promise.resolve({ baseUrl: `HTTPS://${host.toUpperCase()}:443/api/v1/`, apiKey });
+		await world.retry();
+		expect(world.started).toEqual([0, 1, 2, 1]);
 	});
 
 	test('a credential with another address starts them anew there', async () => {

@@ -47,8 +47,13 @@ test.each(['9999999999999999999999', 'Fri, 31 Dec 9999 23:59:59 GMT', '86400'])(
 	},
 );
 
-test('a date is one of the clock of the service', async () => {
-	const [asked, sent] = ['Sun, 06 Nov 1994 08:49:37 GMT', 'Sun, 06 Nov 1994 08:48:57 GMT'];
+test.each([
+	'Sun, 06 Nov 1994 08:49:37 GMT',
+	'Sunday, 06-Nov-94 08:49:37 GMT',
+	'Sun Nov  6 08:49:37 1994',
+	'Sun, 06 Nov 1994 09:49:37 +0100',
+])('a date, %j, is one of the clock of the service', async (asked) => {
+	const sent = 'Sun, 06 Nov 1994 08:48:57 GMT';
 	expect(await polls(1, toFirstPoll(putOff(running, asked, sent)))).toEqual([0, 40]);
 });
 

@@ -13,7 +13,11 @@ test.each(kinds)('an answer of the kind %s', (kind) => {
 });
 
 test.each(Object.keys(explanationsByCode))('the code %s', (code) => {
-	const answer = { kind: 'rejected' as const, status: 400, serviceError: { code, message: '' } };
+	const answer = {
+		kind: 'rejected' as const,
+		status: 400,
+		serviceError: { code, message: '', requestId: 'r' },
+	};
 	expect(explainAnswer(answer, { baseUrl })).toMatchSnapshot();
 	expect(explainAnswer(answer, { baseUrl, agentId: 7 }).message).toMatchSnapshot();
 });
@@ -46,7 +50,7 @@ test("the run, the service's words, the reason and what is known are passed on",
 		status: 503,
 		requestId: 'r1',
 		reason: 'down',
-		serviceError: { code: 'odd', message: 'Not now' },
+		serviceError: { code: 'odd', message: 'Not now', requestId: 'r1' },
 	};
 	const failure = explainAnswer(answer, { baseUrl, agentId: 7, runId: 'x' });
 	expect(failure.message).toMatch(/ \(run x of agent 7\)$/);
@@ -63,7 +67,10 @@ test("the run, the service's words, the reason and what is known are passed on",
 
 describe('a 400', () => {
 	const of = (code: string, message: string) =>
-		explainAnswer({ kind: 'rejected', status: 400, serviceError: { code, message } }, { baseUrl });
+		explainAnswer(
+			{ kind: 'rejected', status: 400, serviceError: { code, message, requestId: 'r' } },
+			{ baseUrl },
+		);
 
 	test('with an unknown code says what the service says, once', () => {
 		const { message, description } = of('odd', ' The agent has no model. ');
@@ -83,7 +90,7 @@ test('a 401 is about the key, whatever its code', () => {
 	const answer = {
 		kind: 'rejected' as const,
 		status: 401,
-		serviceError: { code: 'odd', message: 'No' },
+		serviceError: { code: 'odd', message: 'No', requestId: 'r' },
 	};
 	expect(explainAnswer(answer, { baseUrl }).message).toBe(
 		'The service does not accept the API key',
@@ -106,7 +113,7 @@ test('an address that does not end as usual is said to', () => {
 describe('the parameter that the service means', () => {
 	const of = (code: string, message: string, ...names: string[]) =>
 		explainAnswer(
-			{ kind: 'rejected', status: 400, serviceError: { code, message } },
+			{ kind: 'rejected', status: 400, serviceError: { code, message, requestId: 'r' } },
 			{ baseUrl, agentId: 7, bindings: names.map((name) => ({ name, value: `value of ${name}` })) },
 		).message;
 

@@ -8,6 +8,8 @@ import type {
 	IWorkflowSettings,
 } from 'n8n-workflow';
 
+import { isJsonObject } from '../service/types';
+
 /** Whether the node is the tool of an AI Agent: n8n then gives its type a name that ends in 'Tool'. */
 export function isTool(context: { getNode(): INode }): boolean {
 	return context.getNode().type.endsWith('Tool');
@@ -96,5 +98,10 @@ export function enteredIn(context: IExecuteFunctions): string {
 	const fields = Object.entries(parameters).filter(
 		([name]) => name !== 'options' && name !== 'waitForCompletion',
 	);
-	return createHash('sha256').update(JSON.stringify(fields)).digest('base64').slice(0, 16);
+	const text = JSON.stringify(fields, (_, entry: unknown) => {
+		if (!isJsonObject(entry) || entry.__rl !== true) return entry;
+		// The label of a choice from a list, and its link, say nothing about what was chosen.
+		return { mode: entry.mode, value: entry.value };
+	});
+	return createHash('sha256').update(text).digest('base64').slice(0, 16);
 }

@@ -101,8 +101,8 @@ export class NodeRun {
 	}
 
 	/**
-	 * Brings the items up to date: those in doubt are refused, and waits get the clock and the options of this
-	 * pass.
+	 * Brings the items up to date: those in doubt are refused, whatever the node does by now, and waits get the
+	 * clock and the options of this pass.
 	 */
 	private async prepare(): Promise<void> {
 		const { memory } = this;

@@ -63,7 +63,7 @@ function kindOfStatus(status: number, hasEnvelope: boolean): AnswerKind {
 	if (status === 401) return 'rejected';
 	// Without the envelope, the answer is a gateway's.
 	if (status >= 400 && hasEnvelope) return LISTED.includes(status) ? 'rejected' : 'unlisted';
-	if (status === 303) return 'seeOther';
+	if (status === 302 || status === 303) return 'seeOther';
 	return status >= 300 && status < 400 ? 'redirect' : 'foreign';
 }
 
@@ -86,6 +86,8 @@ function header(response: RawResponse, name: string): string | undefined {
 
 // System error codes which mean that the request was not sent (nodejs.org/api/errors.html, libuv).
 const NOT_CONNECTED = ['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN'];
+/** What was done when the error came: connecting, or looking up the address before that. */
+const CONNECTING = /^(connect|getaddrinfo|query.*)$/;
 const TIMED_OUT = ['ECONNABORTED', 'ETIMEDOUT'];
 // Of the handshake, before the request is sent. Later, OpenSSL gives other ERR_SSL_... codes, as for a broken
 // record.
@@ -128,8 +130,8 @@ export function readThrown(thrown: unknown, cancelled: boolean): Answer<never> {
  */
 function wasConnecting({ syscall, errors }: Record<string, unknown>): boolean {
 	return Array.isArray(errors) && errors.length > 0
-		? errors.every((error) => isJsonObject(error) && error.syscall === 'connect')
-		: syscall === 'connect';
+		? errors.every((error) => isJsonObject(error) && wasConnecting(error))
+		: typeof syscall === 'string' && CONNECTING.test(syscall);
 }
 
 function causes(thrown: unknown): Array<Record<string, unknown>> {

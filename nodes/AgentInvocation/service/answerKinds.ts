@@ -103,7 +103,10 @@ const KINDS = {
 	foreign: { mayHaveStarted: true, retried: SOON_GIVEN_UP_AT_FIRST, ...FOREIGN },
 	/** A 3xx. Redirects are not followed, since the API key would go along. */
 	redirect: { mayHaveStarted: false, ...REDIRECTED },
-	/** A 303: the request was carried out, and its result is elsewhere (RFC 9110, section 15.4.4). */
+	/**
+	 * A 303: the request was carried out, and its result is elsewhere (RFC 9110, section 15.4.4). Many servers
+	 * say the same by a 302.
+	 */
 	seeOther: { mayHaveStarted: true, ...REDIRECTED },
 	/** No connection was made, so the service has seen nothing. */
 	notConnected: {

@@ -1,4 +1,4 @@
-export const SECOND = 1_000;
+import { SECOND, WINDOWS_MS } from './paceTuning';
 
 /** A time in which the service refuses. Moments are those of the clock, in ms. */
 export interface Closure {
@@ -10,14 +10,11 @@ export interface Closure {
 	ranMs: number;
 }
 
-/** The times that limits of a longer time than a second are usually about, in ms. */
-const WINDOWS_MS = [10 * SECOND, 60 * SECOND];
-
 /**
  * The time that a limit is about, by what was seen of it first: for how long requests were sent, and then
  * refused, in ms. The window may have begun long before.
  */
 export function wholeWindow(seenMs: number): number {
 	// Whole seconds are asked for, so a little more than the window may be seen.
-	return WINDOWS_MS.find((ms) => seenMs <= ms + SECOND) ?? seenMs;
+	return Object.values(WINDOWS_MS).find((ms) => seenMs <= ms + SECOND) ?? seenMs;
 }

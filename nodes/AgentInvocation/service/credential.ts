@@ -4,7 +4,7 @@ import { fail } from '../failure';
 
 /** A credential of the type `agentInvocationApi` that may be used. */
 export interface ServiceCredential {
-	/** Without a slash at its end. */
+	/** Its scheme and host are the same however they were entered. Without a slash at its end. */
 	baseUrl: string;
 	apiKey: string;
 }
@@ -50,7 +50,8 @@ export function checkCredential(data: Record<string, unknown>): ServiceCredentia
 				"Open this node's credential and paste the key again, as the service showed it to the admin who created it.",
 		});
 	}
-	return { baseUrl, apiKey };
+	const { origin } = new URL(baseUrl);
+	return { baseUrl: baseUrl.replace(/^[^/]+\/\/[^/]+/, () => origin), apiKey };
 }
 
 /**
@@ -65,7 +66,10 @@ export function addApiKey(
 ): IHttpRequestOptions {
 	const { baseUrl, apiKey } = checkCredential(data);
 	const { origin } = new URL(baseUrl);
-	if (parse(request.baseURL ?? request.uri ?? request.url)?.origin !== origin) {
+	const { baseURL } = request;
+	// An address that is complete by itself is asked whatever the base is.
+	const asked = [parse(request.uri ?? request.url, baseURL), ...(baseURL ? [parse(baseURL)] : [])];
+	if (asked.some((url) => url?.origin !== origin)) {
 		throw new Error(
 			`The API key is sent to ${origin} alone, the host in the credential's Base URL`,
 		);
@@ -85,9 +89,9 @@ function wrongBaseUrl(baseUrl: string): string | undefined {
 }
 
 // Not with `URL.canParse`: called often, it rejects some hosts with non-ASCII letters (Node.js 20.20.2).
-function parse(url: string): URL | undefined {
+function parse(url: string, base?: string): URL | undefined {
 	try {
-		return new URL(url);
+		return new URL(url, base);
 	} catch {
 		return undefined;
 	}

@@ -1,27 +1,14 @@
 import type { Answer } from './answer';
-import { SECOND, type Closure } from './closure';
+import type { Closure } from './closure';
+import {
+	CATCH_UP_MS,
+	MOST_UNDER_WAY_AT_FIRST,
+	PART_OF_REFUSED,
+	SECOND,
+	SHORT_MS,
+} from './paceTuning';
 import { Rate } from './rate';
 import { backoffMs, retryAfterMs } from './retryPolicy';
-
-/**
- * Until the first refusal, this many requests may be under way, whatever the rate: one more for each that was
- * carried, up to this number. It bounds how many are refused at once. With 20, small buckets refuse more than
- * 5% (`bench/limits.cts`).
- */
-const MOST_UNDER_WAY_AT_FIRST = 15;
-
-/**
- * The longest pause that the service has not asked for, in ms: this, or a part of the time for which it has
- * refused everything. So a window of a minute is met soon after its end, and an hour of refusals takes few
- * requests.
- */
-const LONGEST_BACKOFF = { ms: 5_000, part: 1 / 6 };
-
-/** If nothing is sent for this long, in ms, an earlier refusal says nothing about the next one. */
-const IDLE_MS = 5_000;
-
-/** By how much sending catches up if a timer was late, in ms. */
-const CATCH_UP_MS = 50;
 
 /**
  * When requests may be sent. Moments are those of the clock, in ms.
@@ -69,15 +56,15 @@ export class Pace {
 
 	/** A request is sent. */
 	take(now: number): void {
+		const due = Math.max(this.pausedUntil, this.nextAt);
+		const lateMs = now - due;
 		if (this.resumedAt === undefined && now >= this.pausedUntil) {
-			if (now - this.pausedUntil > IDLE_MS) this.closure = undefined;
+			if (lateMs > SHORT_MS) this.closure = undefined;
 			this.resumedAt = now;
 			this.rate.resume(now);
 			// If the pause was as long as the service has asked for, nothing more is learned from the first answer.
-			if (this.closure && this.pausesInARow === 1) this.rate.speedUp(this.closure, now);
+			if (this.closure && this.pausesInARow === 1) this.rate.learnLimit(this.closure, now);
 		}
-		const due = Math.max(this.pausedUntil, this.nextAt);
-		const lateMs = now - due;
 		// After a time without requests there is nothing to catch up with.
 		const from = lateMs > 0 && lateMs < CATCH_UP_MS ? due : now;
 		// If a pause was too short, the next one is tried by one request a second.
@@ -108,7 +95,8 @@ export class Pace {
 		this.rate.refuse(sentAt);
 		const askedMs = retryAfterMs(answer);
 		if (isNew) {
-			if (sentAt - (this.suspectAt ?? sentAt) > IDLE_MS) this.suspectAt = undefined;
+			const sinceMs = sentAt - (this.suspectAt ?? sentAt);
+			if (sinceMs > SHORT_MS + this.rate.apartMs) this.suspectAt = undefined;
 			if (!this.closure && this.suspectAt === undefined && askedMs === 0) {
 				this.suspectAt = sentAt;
 				return;
@@ -123,19 +111,19 @@ export class Pace {
 		// A refusal from before a pause may come after other requests were carried.
 		const backoff = backoffMs(answer, Math.max(this.pausesInARow, 1));
 		const refusedMs = this.closure ? now - this.closure.from : 0;
-		const longestMs = Math.max(LONGEST_BACKOFF.ms, refusedMs * LONGEST_BACKOFF.part);
+		const longestMs = Math.max(SHORT_MS, refusedMs * PART_OF_REFUSED);
 		const pauseMs = askedMs || Math.min(backoff, longestMs);
 		this.pausedUntil = Math.max(this.pausedUntil, now + pauseMs);
 	}
 
 	private carry(sentAt: number, now: number): void {
 		if (this.suspectAt !== undefined) {
-			this.suspectAt = undefined;
 			this.wasRefused = true;
-			this.rate.meetStray(now, this.ranMs(now));
+			this.rate.meetStray(this.suspectAt, now, this.ranMs(now));
+			this.suspectAt = undefined;
 		}
 		if (this.closure && this.pausesInARow > 1) {
-			this.rate.speedUp(this.closure, now);
+			this.rate.learnLimit(this.closure, now);
 			this.nextAt = Math.max(now, sentAt + this.rate.apartMs);
 		}
 		this.closure = undefined;

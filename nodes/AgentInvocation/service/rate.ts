@@ -1,38 +1,18 @@
-import { SECOND, wholeWindow, type Closure } from './closure';
+import { wholeWindow, type Closure } from './closure';
+import {
+	ALMOST,
+	GROWTH,
+	HOLD_MS,
+	LEAST_BY_CHANCE,
+	LEAST_KEPT,
+	MEASURED_REQUESTS,
+	RATE,
+	SECOND,
+	SHORT_MS,
+	STEP_CLOSURES,
+	WINDOWS_MS,
+} from './paceTuning';
 import { RecentRequests } from './recentRequests';
-
-/** Requests a second. The first one applies until something is known of the service's limit. */
-const RATE = { first: 80, highest: 1_000, lowest: 0.5 };
-
-/** By which factor the rate grows in a second, and, once the limit is known, in one step of growth. */
-const GROWTH = { unlimited: 1.5, limited: 1.08 };
-
-/** A step takes this many times as long as the service was closed, or as 10 s where the window is a guess. */
-const STEP_CLOSURES = 4;
-
-/** For how long a rate that was found is kept before more is tried, in ms: the longest common window. */
-const HOLD_MS = 60_000;
-
-/** The share that counts as nearly all: a rate is lowered to this share of what was carried. */
-const ALMOST = 0.95;
-
-/**
- * The least that one refusal leaves of the rate, before and after the limit is known. A bucket that was almost
- * empty carries next to nothing.
- */
-const LEAST_KEPT = { unknown: 0.25, known: 0.5 };
-
-/** A rate at which requests are still refused now and then is lowered to this share of it at the most. */
-const LEAST_OF_FOUND = 0.9;
-
-/** If a smaller share than this is carried, the others are not refused by chance. */
-const LEAST_BY_CHANCE = 0.75;
-
-/** What was carried is measured over a second, or over this many requests where they take longer. */
-const MEASURED_REQUESTS = 20;
-
-/** A shorter closure, in ms, says nothing of a limit: a few refusals by chance in a row look the same. */
-const LEAST_CLOSURE_MS = 5_000;
 
 /**
  * How many requests a second the service carries, as far as its answers show. Moments are those of the clock,
@@ -49,6 +29,12 @@ export class Rate {
 
 	/** The rate that was found when the limit was met. */
 	private foundRate = Infinity;
+
+	/** When the latest stray refusal lowered the rate. */
+	private loweredAt = -Infinity;
+
+	/** Whether requests were carried at the found rate for long enough to be measured twice. */
+	private isSure = false;
 
 	/** Stray refusals do not lower it further: at a lower rate, there would be as many. */
 	private leastFoundRate = 0;
@@ -70,6 +56,9 @@ export class Rate {
 
 	/** Whether the service was closed for so long that its limit is one of a longer time than a second. */
 	private isWindowKnown = false;
+
+	/** How many closures in a row came after few requests. */
+	private fewInARow = 0;
 
 	private readonly recent = new RecentRequests(3 * HOLD_MS);
 
@@ -112,11 +101,17 @@ export class Rate {
 	 *
 	 * @param ranMs for how long requests were sent since the latest pause
 	 */
-	meetStray(now: number, ranMs: number): void {
+	meetStray(sentAt: number, now: number, ranMs: number): void {
+		// It was sent at the rate before.
+		if (sentAt < this.loweredAt) return;
 		const share = this.recent.shareCarried(now - 2 * this.measuredMs, 2 * MEASURED_REQUESTS);
 		if (share >= ALMOST) return;
+		this.loweredAt = now;
+		const carried = this.carried(now, ranMs);
+		// A rate that is not used says nothing about the limit.
+		if (this.isLimitKnown && carried / share < this.rate * LEAST_KEPT.known) return;
 		if (!this.isLimitKnown || share < LEAST_BY_CHANCE) {
-			this.find(Math.max(this.carried(now, ranMs) * ALMOST, this.rate * LEAST_KEPT.unknown));
+			this.find(Math.max(carried * ALMOST, this.rate * LEAST_KEPT.unknown));
 			this.growsAt = now + HOLD_MS;
 			return;
 		}
@@ -124,8 +119,7 @@ export class Rate {
 			this.foundRate = Math.max(this.foundRate, this.rate);
 			this.growsAt = now + HOLD_MS;
 		}
-		this.foundRate = Math.max(this.foundRate * ALMOST, this.leastFoundRate);
-		this.lower();
+		this.lower(true);
 	}
 
 	/**
@@ -135,14 +129,17 @@ export class Rate {
 	 */
 	slowDown({ from, ranMs }: Closure, wasExceeded: boolean): void {
 		// A pause that was too short says nothing about the rate.
-		if (this.recent.carried(from - ranMs, from) === 0) return;
+		const inRun = this.recent.carried(from - ranMs, from);
+		if (inRun === 0) return;
+		this.fewInARow = inRun / (inRun + 1) < LEAST_BY_CHANCE ? this.fewInARow + 1 : 0;
 		const carried = this.carried(from, ranMs);
 		if (wasExceeded) this.rate = Math.max(this.rate, carried);
 		const isSoon = ranMs < SECOND;
 		if (this.isLimitKnown && !isSoon) {
 			// A rate that is not used says nothing about the limit.
 			if (carried < this.rate * LEAST_KEPT.known) return;
-			if (from < this.growsAt) return this.lower();
+			this.isSure ||= ranMs >= 2 * this.measuredMs;
+			if (from < this.growsAt) return this.lower(!this.isSure);
 		}
 		const isByChance = this.isLimitKnown && isSoon && !this.isRepeated(from, carried);
 		const recoversTo = isByChance ? Math.min(this.rate, this.foundRate) : 0;
@@ -161,15 +158,18 @@ export class Rate {
 	 * of a longer time than a second: what it has carried is spread over the time in which requests were sent and
 	 * the time in which it was closed. A longer time is taken for an outage, which says nothing about the limit.
 	 */
-	speedUp({ from, until, ranMs }: Closure, now: number): void {
+	learnLimit({ from, until, ranMs }: Closure, now: number): void {
 		const closedMs = until - from;
-		const isShort = closedMs > SECOND && closedMs < LEAST_CLOSURE_MS;
-		if (isShort || closedMs > HOLD_MS + SECOND) return;
-		// If more was carried in such a time before, it is not a limit that refuses.
-		const before = this.recent.mostInARow(ranMs + closedMs, from);
-		if (this.recent.carried(from - ranMs, from) < ALMOST * before) return;
+		if (closedMs > HOLD_MS + SECOND) return;
+		// Twice in a row, few requests between two closures are not by chance.
+		if (this.fewInARow < 2) {
+			if (closedMs > SECOND && closedMs < SHORT_MS) return;
+			// If more was carried in such a time before, it is not a limit that refuses.
+			const inRun = this.recent.carried(from - ranMs, from);
+			if (inRun < ALMOST * this.recent.mostInARow(ranMs + closedMs, from)) return;
+		}
 		const isGuess = closedMs > SECOND && !this.isWindowKnown;
-		const stepMs = STEP_CLOSURES * (isGuess ? 10 * SECOND : closedMs);
+		const stepMs = STEP_CLOSURES * (isGuess ? WINDOWS_MS.short : closedMs);
 		this.stepMs = Math.min(Math.max(stepMs, this.stepMs * ALMOST, SECOND), 2 * HOLD_MS);
 		if (closedMs <= SECOND || ranMs === 0) return;
 		const openMs = Math.max(ranMs, SECOND);
@@ -177,7 +177,8 @@ export class Rate {
 		const seenMs = openMs + closedMs;
 		const windowMs = isGuess ? wholeWindow(seenMs) : seenMs;
 		this.isWindowKnown = true;
-		this.find((carried * openMs * ALMOST) / windowMs);
+		// What is refused whatever the rate does not bring it below one request in such a time.
+		this.find(Math.max((carried * openMs * ALMOST) / windowMs, SECOND / closedMs));
 		this.growsAt = now + HOLD_MS;
 	}
 
@@ -189,31 +190,30 @@ export class Rate {
 
 	private find(rate: number): void {
 		this.isLimitKnown = true;
-		this.rate = Math.max(rate, RATE.lowest);
+		this.isSure = false;
+		this.rate = Math.max(rate, SECOND / HOLD_MS);
 		this.foundRate = this.rate;
 		this.recoversTo = 0;
 		this.leastFoundRate = this.rate * LEAST_KEPT.known;
 	}
 
-	/** Lowers the rate a little, but not far below the one that was found. */
-	private lower(): void {
-		const least = Math.min(this.rate, this.foundRate * LEAST_OF_FOUND);
-		this.rate = Math.max(this.rate * ALMOST, least, RATE.lowest);
+	/**
+	 * Lowers the rate a little, at most twice below the one that was found.
+	 *
+	 * @param isFoundTooHigh whether that one is lowered too
+	 */
+	private lower(isFoundTooHigh: boolean): void {
+		if (isFoundTooHigh) this.foundRate = Math.max(this.foundRate * ALMOST, this.leastFoundRate);
+		const least = Math.min(this.rate, this.foundRate * ALMOST ** 2);
+		this.rate = Math.max(this.rate * ALMOST, least);
 	}
 
 	private get measuredMs(): number {
 		return Math.max(SECOND, MEASURED_REQUESTS * this.apartMs);
 	}
 
-	/**
-	 * How many requests a second were carried before a moment. What came in a burst counts as all that a second
-	 * holds.
-	 *
-	 * @param ranMs for how long requests had been sent by then, in ms
-	 * @param mostMs how far back to look at the most, in ms
-	 */
+	/** How many requests a second were carried in the ms before a moment for which they were sent, or the latest. */
 	private carried(before: number, ranMs: number, mostMs = this.measuredMs): number {
-		const ms = Math.max(Math.min(ranMs, mostMs), SECOND);
-		return (this.recent.carried(before - ms, before) * SECOND) / ms;
+		return this.recent.carriedASecond(before, Math.min(ranMs, mostMs));
 	}
 }

@@ -1,3 +1,5 @@
+import { SECOND } from './paceTuning';
+
 /** The requests of one API key in the recent past, by when they were sent: moments of the clock, in ms. */
 export class RecentRequests {
 	/** Ascending. A request without an answer counts as carried. */
@@ -26,6 +28,12 @@ export class RecentRequests {
 	/** How many requests between the two moments were carried. */
 	carried(from: number, to: number): number {
 		return this.carriedAt.filter((at) => at >= from && at < to).length;
+	}
+
+	/** The same for a second, within ms before a moment. What came in a burst counts as all that a second holds. */
+	carriedASecond(before: number, ms: number): number {
+		const spanMs = Math.max(ms, SECOND);
+		return (this.carried(before - spanMs, before) * SECOND) / spanMs;
 	}
 
 	/** The most that were carried in a row within so many ms, before a moment. */

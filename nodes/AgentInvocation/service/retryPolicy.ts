@@ -91,7 +91,9 @@ export function retryAfterMs({ retryAfter, date }: Answer): number {
 	const [, seconds] = /^\s*(\d+(?:\.\d+)?)\s*(?:,|$)/.exec(retryAfter) ?? [];
 	const sentOn = Date.parse(date ?? '') || Date.now();
 	// Without a time of day it is no date, although Date.parse finds one in almost any text with a number.
-	const askedOn = /\d:\d/.test(retryAfter) ? Date.parse(retryAfter) : NaN;
+	// The oldest form of dates names no zone, and means GMT (RFC 9110, section 5.6.7).
+	const zone = /\s\d{4}\s*$/.test(retryAfter) ? ' GMT' : '';
+	const askedOn = /\d:\d/.test(retryAfter) ? Date.parse(retryAfter + zone) : NaN;
 	const asked = seconds === undefined ? askedOn - sentOn : Number(seconds) * 1_000;
 	// 0 also for what is not a date.
 	return Math.min(Math.max(asked, 0), LONGEST_RETRY_AFTER_MS) || 0;

@@ -49,7 +49,7 @@ export interface AgentPage {
 export interface ServiceError {
 	code: string;
 	message: string;
-	requestId?: string;
+	requestId: string;
 }
 
 export function isJsonObject(value: unknown): value is Record<string, unknown> {
@@ -119,11 +119,8 @@ export function isRunId(text: string): boolean {
 export function readServiceError(body: unknown): ServiceError | undefined {
 	if (!isJsonObject(body) || !isJsonObject(body.error)) return undefined;
 	const { code, message, request_id: requestId } = body.error;
-	// Gateways have errors of a similar form, with a number for a code.
-	if (typeof code !== 'string' || typeof message !== 'string') return undefined;
-	return {
-		code,
-		message,
-		requestId: typeof requestId === 'string' ? requestId : undefined,
-	};
+	// Gateways have errors of a similar form, with a number for a code, or without an ID.
+	const isText = (value: unknown) => typeof value === 'string';
+	if (!isText(code) || !isText(message) || !isText(requestId)) return undefined;
+	return { code, message, requestId };
 }

@@ -13,13 +13,36 @@ const LANGUAGE = /^[ \t]*[\w+#./-]*/;
  * @throws SyntaxError if the text is neither
  */
 export function parseJsonOutput(text: string): IDataObject[string] {
-	// `trim` also removes a byte order mark.
-	const json = text.trim();
+	const whole = tryParse(text);
+	if (whole) return whole.value;
+	const block = onlyBlockOf(text.trim());
+	if (block === undefined) return parse(text);
+	// Behind the language there may be more words, such as a file's name.
+	const inside = tryParse(block) ?? tryParse(block.replace(/^.*/, ''));
+	return inside ? inside.value : parse(block);
+}
+
+function tryParse(json: string): { value: IDataObject[string] } | undefined {
 	try {
-		return JSON.parse(json);
+		return { value: parse(json) };
 	} catch {
-		return JSON.parse(onlyBlockOf(json) ?? json);
+		return undefined;
 	}
+}
+
+function parse(json: string): IDataObject[string] {
+	// `trim` also removes a byte order mark.
+	const value: IDataObject[string] = JSON.parse(json.trim());
+	if (isDeeper(value, DEEPEST)) throw new SyntaxError('It is nested too deeply');
+	return value;
+}
+
+/** How many levels a value may have. n8n could not store many more. */
+const DEEPEST = 500;
+
+function isDeeper(value: unknown, levels: number): boolean {
+	if (typeof value !== 'object' || value === null) return false;
+	return levels === 0 || Object.values(value).some((inner) => isDeeper(inner, levels - 1));
 }
 
 /**

@@ -39,6 +39,8 @@ export function resultOf(item: Item, run: Run, subject: Subject, options: WaitOp
 	try {
 		return done(item, [{ ...output, output: parseJsonOutput(run.output) }], isUnsuccessful);
 	} catch (thrown) {
+		// What a run has written until it ended in another way is no answer yet.
+		if (run.status !== 'succeeded') return done(item, [output], isUnsuccessful);
 		return failed(item, {
 			message: `The agent's output is not JSON${nameRun(subject)}`,
 			description: `Set 'Output Format' under 'Options' to 'Text'. To get the text of this run, use 'Get a run' with its ID and that format. The JSON reader says: ${asError(thrown).message}`,

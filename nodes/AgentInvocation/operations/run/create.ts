@@ -2,11 +2,13 @@ import type { IDataObject, IExecuteFunctions, INodeProperties } from 'n8n-workfl
 
 import { readBoolean, readNumber, readOptions } from '../../readValue';
 import { AUTOMATIC, fixedAt, type Concurrency } from '../../items/concurrency';
+import { UnansweredError } from '../../failure';
 import { done, type Item, type ItemThatIs } from '../../item';
 import { dryRun } from '../../service/endpoints';
 import { read } from '../../service/read';
 import { READ_PATIENCE_MS } from '../../service/retryPolicy';
-import { isJsonObject } from '../../service/types';
+import { isCreatedRun, isJsonObject, isRun } from '../../service/types';
+import { nameRun } from '../../wording';
 import { agentField } from '../agentField';
 import { findAgent, readAgent } from '../findAgent';
 import type { Check, CheckItem, ItemWork, Operation } from '../../items/operation';
@@ -154,7 +156,11 @@ async function readGiven(item: NotBegun, work: ItemWork): Promise<Item | Given> 
 	return { plan, isDry, agent, bindings, retryOnServerError, patienceMs };
 }
 
-/** Gives what the service answers to a dry run. */
+/**
+ * Gives what the service answers to a dry run.
+ *
+ * @throws UnansweredError if it has started a run instead: no check may follow, nor any item begin
+ */
 async function compile(
 	agentId: number,
 	{ bindings, patienceMs, isDry }: Given,
@@ -162,5 +168,14 @@ async function compile(
 ): Promise<unknown> {
 	// A check has the patience of the create that it comes before.
 	const patience = isDry ? { signal } : { signal, patienceMs };
-	return await read(service, dryRun(agentId, bindings), { agentId, bindings }, patience);
+	const request = dryRun(agentId, bindings);
+	const compiled = await read(service, request, { agentId, bindings }, patience);
+	if (!isCreatedRun(compiled) || !isRun(compiled)) return compiled;
+	const runId = String(compiled.run_id);
+	throw new UnansweredError({
+		message: `The service started a run in place of a dry run${nameRun({ agentId, runId })}`,
+		description:
+			"A proxy in front of it may have dropped 'dry_run' from the address. To get the result of this run, use 'Get a run'.",
+		details: { agent_id: agentId, run_id: runId, status: compiled.status },
+	});
 }

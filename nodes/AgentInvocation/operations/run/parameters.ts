@@ -86,7 +86,8 @@ function isAgentExpression(context: IExecuteFunctions): boolean {
 }
 
 function readPairs(pairs: unknown): Given[] {
-	if (!Array.isArray(pairs)) {
+	const isList = Array.isArray(pairs) && pairs.every((pair) => isEmpty(pair) || isJsonObject(pair));
+	if (!isList) {
 		return fail({
 			message: "'Parameters' is no list of name-value pairs",
 			description: "Add each value under 'Parameters'. An expression must give a list of them.",

@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import type { IDataObject } from 'n8n-workflow';
 
 import { clock } from '../../clock';
-import { done, failed, NOT_BEGUN, type Item, type ItemThatIs, type KnownRun } from '../../item';
+import { done, failed, type Item, type ItemThatIs, type KnownRun } from '../../item';
 import type { ItemWork } from '../../items/operation';
 import { answerKinds } from '../../service/answerKinds';
 import { createRun } from '../../service/endpoints';
@@ -91,7 +91,8 @@ export async function startRun(
 	const isTakenForNothing = retryOnServerError && answer.kind === 'serverError';
 	const mayHaveStarted = answerKinds[answer.kind].mayHaveStarted && !isTakenForNothing;
 	const failure = explainAnswer(answer, { agentId, bindings, startsRun: true, baseUrl });
-	return failed(mayHaveStarted ? inDoubt : NOT_BEGUN, failure);
+	// What an earlier attempt has left of the item is still there to go on from.
+	return failed(mayHaveStarted ? inDoubt : item, failure);
 }
 
 /**
@@ -158,6 +159,8 @@ export function fingerprintOf(
 	bindings: ParameterBinding[],
 ): string {
 	const key = typeof agent === 'number' ? agent : nameKey(agent);
-	const text = JSON.stringify([service, key, bindings.map(({ name, value }) => [name, value])]);
+	// In whatever order the user gives them, they are the same.
+	const values = bindings.map(({ name, value }) => JSON.stringify([name, value])).sort();
+	const text = JSON.stringify([service, key, values]);
 	return createHash('sha256').update(text).digest('base64').slice(0, 16);
 }

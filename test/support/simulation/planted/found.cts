@@ -57,9 +57,9 @@ export const found: PlantedDefect[] = [
 		'this.hasMoved &&= ',
 	),
 	plant(
-		'a 303 to a create has started nothing',
+		'a 302 or 303 to a create has started nothing',
 		'service/answer.ts',
-		"if (status === 303) return 'seeOther';",
+		"if (status === 302 || status === 303) return 'seeOther';",
 		'',
 	),
 	plant(
@@ -209,6 +209,18 @@ export const found: PlantedDefect[] = [
 		'waiting/poll.ts',
 		' || nextAt >= latestAt;',
 		' || nextAt > latestAt + 1e9;',
+	),
+	plant(
+		"a gateway's error without an ID is the service's own",
+		'service/types.ts',
+		' || !isText(requestId)',
+		' || (!isText(requestId) && requestId !== undefined)',
+	),
+	plant(
+		'a lookup that fails may have been sent',
+		'service/answer.ts',
+		'/^(connect|getaddrinfo|query.*)$/',
+		'/^(connect)$/',
 	),
 	plant(
 		'a result is forgotten when a retry cannot even ask for it',

@@ -40,6 +40,12 @@ export const ofOutputs: PlantedDefect[] = [
 	),
 	plant('requests are sent without a pace', 'service/pace.ts', 'from + this.rate.apartMs;', 'now;'),
 	plant(
+		'a rate that was found never grows',
+		'service/paceTuning.ts',
+		'limited: 1.08',
+		'limited: 1',
+	),
+	plant(
 		'a request to be left alone for days is heeded',
 		'service/retryPolicy.ts',
 		'const LONGEST_RETRY_AFTER_MS = 3_600_000;',

@@ -71,7 +71,7 @@ export const ofRequests: PlantedDefect[] = [
 	plant(
 		'after a create that may have started a run a retry starts another',
 		'operations/run/startRun.ts',
-		'failed(mayHaveStarted ? inDoubt : NOT_BEGUN, failure)',
+		'failed(mayHaveStarted ? inDoubt : item, failure)',
 		"failed(mayHaveStarted ? { is: 'notBegun' } : { is: 'notBegun' }, failure)",
 	),
 	plant(

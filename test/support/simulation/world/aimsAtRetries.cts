@@ -121,7 +121,7 @@ export const attempts: fc.Arbitrary<Part> = fc.record({
 				forMs: ms(200_000),
 			})
 			.map(({ fault, fromMs, forMs }) => [
-				{ ...fault, share: 1, fromMs, untilMs: fromMs + forMs, isDone: false, status: 302 },
+				{ ...fault, share: 1, fromMs, untilMs: fromMs + forMs, isDone: false, status: 307 },
 			]),
 	}),
 	executions: one(

@@ -15,6 +15,13 @@ export function apiKeyOf(key: number): string {
 	return `secret-key-${key}-of-an-organization`;
 }
 
+/** How the lookup of an address fails: of the system's resolver, or of another one. */
+const LOOKUPS = [
+	['ENOTFOUND', 'getaddrinfo'],
+	['EAI_FAIL', 'getaddrinfo'],
+	['ESERVFAIL', 'queryA'],
+] as const;
+
 type Makes = (seen: SeenRequest, spec: FaultSpec) => Answered | Error;
 
 const page =
@@ -27,7 +34,10 @@ const ANSWERS: Record<FaultKind, Makes> = {
 	reset: () => thrown('ECONNRESET', 'read', 'read ECONNRESET'),
 	timeout: () => thrown('ECONNABORTED', undefined, 'timeout exceeded'),
 	refused: () => thrown('ECONNREFUSED', 'connect', 'connect ECONNREFUSED 192.0.2.1:443'),
-	dns: () => thrown('ENOTFOUND', 'getaddrinfo', 'getaddrinfo ENOTFOUND agents.example.com'),
+	dns: ({ number }) => {
+		const [code, syscall] = LOOKUPS[number % LOOKUPS.length]!;
+		return thrown(code, syscall, `${syscall} ${code} agents.example.com`);
+	},
 	certificate: () => thrown('CERT_HAS_EXPIRED', undefined, 'certificate has expired'),
 	serverError: ({ number, key }, { status }) =>
 		answer(
@@ -45,7 +55,12 @@ const ANSWERS: Record<FaultKind, Makes> = {
 	html404: page(404),
 	html502: page(502),
 	empty4xx: (_, { status }) => answer(status, ''),
-	foreign4xx: (_, { status }) => answer(status, JSON.stringify({ message: 'Not here' })),
+	foreign4xx: ({ number }, { status }) => {
+		const message = 'Not here';
+		// Some gateways' errors look like the service's, but for the ID of the request.
+		const body = number % 2 === 0 ? { message } : { error: { code: 'NotFound', message } };
+		return answer(status, JSON.stringify(body));
+	},
 	redirect: (_, { status }) => ({
 		...answer(status, ''),
 		headers: { location: 'https://elsewhere.example.com/' },

@@ -10,8 +10,8 @@ import { WorldService } from './service.cts';
 import { VirtualClock } from './virtualClock.cts';
 import type { World } from './world.cts';
 
-/** Five times as many steps as the longest of 4,000 worlds takes, in which the node ends. */
-const MOST_STEPS = 400_000;
+/** More steps than a node takes that polls a few runs each second and is tried five times for an hour each. */
+const MOST_STEPS = 4_000_000;
 
 /** How long a world may go on, in ms. */
 const MOST_MS = 60 * 86_400_000;

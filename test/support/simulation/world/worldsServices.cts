@@ -99,7 +99,9 @@ export function faultOf(
 				{ requiredKeys: ['kind', 'on', 'share', 'isDone', 'status', 'untilMs'] },
 			),
 		)
-		.map((made) => (made.kind === 'redirect' ? { ...made, isDone: made.status === 303 } : made));
+		.map((made) =>
+			made.kind === 'redirect' ? { ...made, isDone: [302, 303].includes(made.status) } : made,
+		);
 }
 
 const limiter: fc.Arbitrary<LimiterSpec> = fc.record(

@@ -47,7 +47,8 @@ export function lastPollsAreRepeated(facts: Facts): string[] {
 	return facts.failures.flatMap(({ attempt, tag, message, at }) => {
 		const spec = facts.spec(attempt);
 		const hasOneLimit = spec.maxTries === 0 && !attempt.retryOf && spec.workflowTimeoutS === 0;
-		const run = facts.runsByTag.get(tag)?.at(-1);
+		// A later Retry may have started another one.
+		const run = facts.runsByTag.get(tag)?.find(({ id }) => message.includes(id));
 		if (!run?.request || !hasOneLimit || !/^At the time limit of/.test(message)) return [];
 		const triedMs = at - facts.deadlineOf(run, attempt);
 		return triedMs < GRACE_MS
@@ -85,10 +86,13 @@ export function waitsEnd(facts: Facts): string[] {
 	});
 }
 
-/** A wait ends by itself before the workflow's own timeout would end it, and say nothing of its runs. */
+/**
+ * A wait ends by itself before the workflow's own timeout would end it, and say nothing of its runs. What is
+ * still to be started, since the service refuses it, does not wait yet.
+ */
 export function endsBeforeWorkflow(facts: Facts): string[] {
 	const { history, isClockRight, isServiceWell } = facts;
-	if (!isClockRight || !isServiceWell || history.kills.length > 0) return [];
+	if (!isClockRight || history.kills.length > 0) return [];
 	return history.attempts.flatMap((attempt) => {
 		const { timedOutAt, beganAt, retryOf } = attempt;
 		const spec = facts.spec(attempt);
@@ -100,7 +104,9 @@ export function endsBeforeWorkflow(facts: Facts): string[] {
 			({ execution, kind }) => execution === attempt && kind !== 'poll',
 		);
 		const isAtWork = creates.some(({ answeredAt }) => answeredAt > timedOutAt - TIMEOUT_IS_NEAR_MS);
-		return isAtWork
+		const started = creates.filter(({ started }) => started !== undefined).length;
+		const mayStart = spec.operation === 'create' && !isServiceWell && started < spec.items.length;
+		return isAtWork || mayStart
 			? []
 			: [
 					`execution ${attempt.id} began at ${Math.round(beganAt)}, and n8n ended it at ${timedOutAt}`,
@@ -109,13 +115,18 @@ export function endsBeforeWorkflow(facts: Facts): string[] {
 }
 
 /** How long all items of a world may take for some polls each at the pace of its service, in ms. */
-function crowdMs({ history }: Facts): number {
+function crowdMs(facts: Facts): number {
+	return facts.history.world.service.limiter ? 10 * (END_WITHIN_MS + roundMs(facts)) : 0;
+}
+
+/** The least time in which the limiter carries one request for each item. */
+export function roundMs({ history }: Facts): number {
 	const { service, executions } = history.world;
 	const { limiter } = service;
 	if (!limiter) return 0;
 	const items = executions.reduce((sum, { items, turns }) => sum + items.length * turns, 0);
 	const limit = Math.min(limiter.limit, limiter.limitAfter ?? limiter.limit);
-	return 10 * END_WITHIN_MS + (10 * items * limiter.windowMs) / limit;
+	return (items * limiter.windowMs) / limit;
 }
 
 /** For how long the service asked to be left alone, and n8n was away. */

@@ -52,8 +52,10 @@ export function fewAreRefused({ history }: Facts): string[] {
 	)
 		return [];
 	if (service.faults.some(({ kind }) => kind === 'stray429')) return [];
-	// It never sends more seldom than each two seconds.
+	// Of a few a minute, one that is refused is many.
 	if ((service.limiter.limit * 1_000) / service.limiter.windowMs < 1) return [];
+	// What an answer tells of the limit is out of date.
+	if (service.tripMs[1] > service.limiter.windowMs) return [];
 	const refused = history.requests.filter(({ status, isOwn }) => status === 429 && isOwn).length;
 	// The first answers come after a round trip.
 	const most = 30 + history.requests.length * 0.25 + (service.tripMs[1] / 1_000) * FIRST_RATE;
@@ -122,18 +124,31 @@ export function takesTurns(facts: Facts): string[] {
 	});
 }
 
+/** If a larger share than this is refused, the node takes it for a limit. */
+const MOST_BY_CHANCE = 0.25;
+
 /** How long after the latest refusal the node sends as usual, in ms, and how many creates are looked at together. */
 const RECOVERED_MS = 90_000;
 const CREATES = 20;
 
-/** Refusals of a while ago do not slow the node down for long. */
+/** Which share of some requests up to this one was refused. */
+function shareRefused({ history: { requests } }: Facts, last: SeenRequest): number {
+	const to = requests.indexOf(last) + 1;
+	const some = requests.slice(Math.max(to - CREATES, 0), to);
+	return some.filter(({ status }) => status === 429).length / some.length;
+}
+
+/** Refusals of a while ago do not slow the node down for long, unless they looked like those of a low limit. */
 export function recovers(facts: Facts): string[] {
 	const { history } = facts;
-	const { limiter, mostUnderWay, odd } = history.world.service;
+	const { limiter, mostUnderWay, odd, tripMs } = history.world.service;
 	if (mostUnderWay !== undefined || odd || history.kills.length > 0) return [];
+	// Requests that are sent before the answers to earlier ones come make a limit of a second look like a longer one.
+	if (limiter && tripMs[1] > limiter.windowMs) return [];
 	const limit = Math.min(limiter?.limit ?? Infinity, limiter?.limitAfter ?? Infinity);
 	const apartMs = limiter ? limiter.windowMs / limit : 0;
-	const most = 15_000 + 3 * CREATES * apartMs;
+	// Until the first run of the trial ends, some more are begun, one by one.
+	const most = 30_000 + 3 * CREATES * apartMs;
 	return history.attempts.flatMap((attempt) => {
 		const spec = facts.spec(attempt);
 		if (spec.options.maxConcurrency !== undefined || spec.credentialAway) return [];
@@ -148,10 +163,10 @@ export function recovers(facts: Facts): string[] {
 		const slow = sent.find((from, nth) => {
 			const until = sent[nth + CREATES];
 			if (until === undefined || until - from <= most) return false;
-			return !history.requests.some(
-				({ status, answeredAt }) =>
-					status === 429 && answeredAt > from - RECOVERED_MS && answeredAt < until,
-			);
+			const refused = history.requests.filter(({ status }) => status === 429);
+			const before = refused.filter(({ answeredAt }) => answeredAt < until);
+			if (before.some(({ answeredAt }) => answeredAt > from - RECOVERED_MS)) return false;
+			return before.length > 0 && shareRefused(facts, before.at(-1)!) <= MOST_BY_CHANCE;
 		});
 		return slow === undefined
 			? []

@@ -1,5 +1,6 @@
 import { organizationOf, type SeenRequest } from '../history.cts';
 import type { Facts } from './facts.cts';
+import { roundMs } from './limits.cts';
 import { askedMs } from './pace.cts';
 
 /** The longest delay between two polls of a run, and what n8n may be late beside, in ms. */
@@ -63,6 +64,7 @@ export function pollsInMeasure(facts: Facts): string[] {
 					(before.answeredAt - (run?.createdAt ?? 0)) / 4,
 				) +
 				2 * spec.resumesLateMs +
+				1.5 * roundMs(facts) +
 				SLACK_MS;
 			const most = gap > usual ? usual + heldUpMs(facts, before, poll) : usual;
 			if (gap > most) {

@@ -47,7 +47,7 @@ const wasAnswered =
 function isUnclear({ kind, status, fault, isOwn, answeredAt, isCut }: SeenRequest): boolean {
 	if (kind !== 'create') return false;
 	// The request was carried out, and its result is elsewhere.
-	if (status === 303) return true;
+	if (status === 302 || status === 303) return true;
 	if (answeredAt === Infinity || isCut) return true;
 	if (isOwn || status === 429 || status === 401) return false;
 	return !['refused', 'dns', 'certificate', 'redirect', 'blocked'].includes(fault ?? '');

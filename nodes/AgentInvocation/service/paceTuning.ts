@@ -1,0 +1,84 @@
+// The numbers of the pace. Each comment ends with what becomes of rows of bench/LIMITS.md with another number.
+
+export const SECOND = 1_000;
+
+/**
+ * What is shorter, in ms, shows nothing of a limit of some seconds: a few refusals by chance look the same. So
+ * while the service refuses, it is asked this often, and after such a time without requests, an earlier refusal
+ * says nothing about the next one. With 1 s, 'up to three refused each 10 s' carries 0.21; with 10 s, '600 in
+ * 60 s, fixed, begun long before' is silent for 28 s.
+ */
+export const SHORT_MS = 5 * SECOND;
+
+/**
+ * The times that limits of a longer time than a second are usually about, in ms. Without them, '600 in 60 s,
+ * fixed, begun before' is silent for 17 s; without the short one, '200 in 10 s, fixed' carries 0.59.
+ */
+export const WINDOWS_MS = { short: 10 * SECOND, long: 60 * SECOND };
+
+/**
+ * Requests a second: before something is known of the service's limit, and ever. With 20 at first, clients that
+ * send less are slowed down by stray refusals ('up to three refused each 10 s': 0.33 carried). Without the highest,
+ * the rate of a simulated client that always has something to send would grow without end.
+ */
+export const RATE = { first: 80, highest: 1_000 };
+
+/**
+ * By which factor the rate grows in a second, and, once the limit is known, in one step of growth. With 1.08
+ * for both, 1,000 items without a limit and with a round trip of 200 ms take 2.9 times the least, in place of 1.6
+ * (bench/RESULTS.md); with 1.5 for both, '600 in 60 s, fixed' is silent for 27 s.
+ */
+export const GROWTH = { unlimited: 1.5, limited: 1.08 };
+
+/**
+ * A step takes this many times as long as the service was closed, or as a short window where it is a guess.
+ * With 3, '60 in 60 s, fixed' is silent for 7 s; with 1, '600 in 60 s, fixed' is for 24 s.
+ */
+export const STEP_CLOSURES = 4;
+
+/** For how long a found rate is kept, in ms. With 10 s, '600 in 60 s, sliding' is silent for 59 s. */
+export const HOLD_MS = WINDOWS_MS.long;
+
+/**
+ * The share that counts as nearly all: a rate is lowered to this share of what was carried. With 0.999, '5 in
+ * 1 s, fixed, begun before' refuses 18%; with 0.85, 'up to three refused each 10 s' carries 0.62.
+ */
+export const ALMOST = 0.95;
+
+/**
+ * The least that one refusal leaves of the rate, before and after the limit is known. A bucket that was almost
+ * empty carries next to nothing: with 0, 'up to three refused each 10 s' carries 0.03; with 0.5 at first, '60 in
+ * 60 s, bucket' refuses 14%; with 0.25 later, stray refusals slow down a client that sends less than it may
+ * (`test/unit/pace.test.cts`).
+ */
+export const LEAST_KEPT = { unknown: 0.25, known: 0.5 };
+
+/**
+ * If a smaller share than this is carried, the others are not refused by chance. With 0.5, '600 in 60 s, bucket'
+ * refuses 42%; with 0.95, '2% refused at random' carries 0.42.
+ */
+export const LEAST_BY_CHANCE = 0.75;
+
+/**
+ * What was carried is measured over a second, or over this many requests where they take longer. With 1, '10 in
+ * 60 s, bucket' refuses 46%; with 60, '5 in 1 s, sliding' carries 0.82.
+ */
+export const MEASURED_REQUESTS = 20;
+
+/**
+ * Until the first refusal, this many requests may be under way, whatever the rate: one more for each that was
+ * carried, up to this number. It bounds how many are refused at once. With 1, 1,000 items without a limit take
+ * 1.5 times the least, in place of 1.0; with 20, a bucket of a second refuses 13% of 100 items' requests, in place
+ * of 11% (bench/RESULTS.md).
+ */
+export const MOST_UNDER_WAY_AT_FIRST = 15;
+
+/**
+ * The longest pause that the service has not asked for is a few seconds, or this part of the time for which it
+ * has refused everything. So a window of a minute is met soon after its end, and an hour of refusals takes few
+ * requests. With 0, it takes 720 (no row: all limits there open again sooner).
+ */
+export const PART_OF_REFUSED = 1 / 6;
+
+/** By how much sending catches up if a timer was late, in ms (no row: the bench's timers are never late). */
+export const CATCH_UP_MS = 50;
