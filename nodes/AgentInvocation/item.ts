@@ -68,16 +68,17 @@ interface Known {
 	 */
 	isOld?: boolean;
 	run?: KnownRun;
+	/**
+	 * Older records of the item, the newest first: what an attempt can go on from, and what was started before
+	 * the user changed the node. Absent if there are none.
+	 */
+	earlier?: Item[];
 }
 
 /** All that is known of one input item. Plain JSON: n8n stores it as it is. */
 export type Item = Known &
 	(
-		| {
-				is: 'notBegun';
-				/** What an earlier attempt has left of the item, to go on from. */
-				earlier?: Item;
-		  }
+		| { is: 'notBegun' }
 		| {
 				/** A run may have been started. */
 				is: 'inDoubt';
@@ -87,15 +88,16 @@ export type Item = Known &
 		| { is: 'waiting'; run: KnownRun; wait: Wait }
 		| {
 				is: 'done';
+				/** As the service has given them. */
 				outputs: IDataObject[];
 				/** The run has failed or was cancelled, and is output all the same. */
 				isUnsuccessful?: boolean;
+				/** What the agent has written is JSON, and is output as what it says. */
+				isJson?: boolean;
 		  }
 		| {
 				is: 'failed';
 				failure: Failure;
-				/** What the next attempt goes on from; absent when it begins the item anew. */
-				earlier?: Item;
 				/**
 				 * Whether the item was not begun because an earlier attempt may have begun it. It ends the node only
 				 * when nothing else is left to do.
@@ -112,39 +114,55 @@ export const NOT_BEGUN: ItemThatIs<'notBegun'> = { is: 'notBegun' };
 
 /** The item as done, with its outputs. */
 export function done(
-	{ fingerprints, run }: Item,
+	{ fingerprints, run, earlier }: Item,
 	outputs: IDataObject[],
-	isUnsuccessful?: boolean,
+	how: Pick<ItemThatIs<'done'>, 'isUnsuccessful' | 'isJson'> = {},
 ): ItemThatIs<'done'> {
-	return { is: 'done', fingerprints, run, outputs, isUnsuccessful };
+	return { is: 'done', fingerprints, run, outputs, ...how, earlier };
 }
 
 /** The item as failed. If its run is known, the message names it, and the next attempt goes on from there. */
 export function failed(item: Item, failure: Failure): ItemThatIs<'failed'> {
-	const earlier = earlierOf(item);
-	const { fingerprints } = earlier ?? item;
+	const earlier = recordsOf(item);
+	const { fingerprints } = earlier[0] ?? item;
 	const run = runOf(item);
-	return { is: 'failed', fingerprints, run, failure: naming(run, failure), earlier };
+	return {
+		is: 'failed',
+		fingerprints,
+		run,
+		failure: naming(run, failure),
+		earlier: unlessEmpty(earlier),
+	};
 }
 
 /** The same for an item whose run has ended without success: the next attempt begins it anew. */
 export function failedForGood(item: Item, failure: Failure): ItemThatIs<'failed'> {
-	return { ...failed(item, failure), earlier: undefined };
+	return { ...failed(item, failure), earlier: item.earlier };
 }
 
-/** What the next attempt has to go on from, if this one is over now. */
-export function earlierOf(item: Item): Item | undefined {
-	return item.is === 'notBegun' || item.is === 'failed' ? item.earlier : item;
+/** The item to be begun, from what its records tell. */
+export function toBegin(records: Item[]): ItemThatIs<'notBegun'> {
+	return { is: 'notBegun', earlier: unlessEmpty(records) };
+}
+
+/** All that the next attempt can go on from, if this one is over now: the newest first. */
+export function recordsOf(item: Item): Item[] {
+	const { earlier = [], ...newest } = item;
+	return item.is === 'notBegun' || item.is === 'failed' ? earlier : [newest, ...earlier];
 }
 
 /** Whether the item may have started a run that is not known. */
 export function isInDoubt(item: Item): boolean {
-	return earlierOf(item)?.is === 'inDoubt';
+	return recordsOf(item).some(({ is }) => is === 'inDoubt');
 }
 
 /** The run of an item, if one is known. */
 export function runOf(item: Item): KnownRun | undefined {
-	return item.run ?? earlierOf(item)?.run;
+	return item.run ?? recordsOf(item)[0]?.run;
+}
+
+function unlessEmpty(records: Item[]): Item[] | undefined {
+	return records.length > 0 ? records : undefined;
 }
 
 function naming(run: KnownRun | undefined, { message, description, details }: Failure): Failure {

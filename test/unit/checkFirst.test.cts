@@ -283,7 +283,7 @@ describe('if a check gets no answer', () => {
 	});
 
 	test('an item that had to be given up before its check may not begin either', async () => {
-		const memory = Memory.open(contextOf({}), true);
+		const memory = await Memory.open(contextOf({}), true);
 		const failure = { message: 'Away', description: '', details: {} };
 		const work = { time: new PassTime(), stopsAtFailure: false } as Work;
 		await checkItems(work, memory, 2, async (_, index, signal) => {

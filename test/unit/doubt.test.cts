@@ -1,7 +1,7 @@
 import { isInDoubt, NOT_BEGUN, type Item } from '../../nodes/AgentInvocation/item.ts';
 import type { ItemWork } from '../../nodes/AgentInvocation/items/operation.ts';
 import { startRun } from '../../nodes/AgentInvocation/operations/run/startRun.ts';
-import type { WaitPlan } from '../../nodes/AgentInvocation/operations/run/waitPlan.ts';
+import type { WaitPlan } from '../../nodes/AgentInvocation/items/waitPlan.ts';
 import { OwnWorld, type Said } from '../support/simulation/ownWorld.cts';
 import { answerOf, json, type Answered } from '../support/simulation/world/answers.cts';
 import { contextOf } from '../support/simulation/world/context.cts';

@@ -99,9 +99,12 @@ export function enteredIn(context: IExecuteFunctions): string {
 		([name]) => name !== 'options' && name !== 'waitForCompletion',
 	);
 	const text = JSON.stringify(fields, (_, entry: unknown) => {
-		if (!isJsonObject(entry) || entry.__rl !== true) return entry;
+		if (!isJsonObject(entry)) return entry;
+		const { mode, mappingMode, value } = entry;
 		// The label of a choice from a list, and its link, say nothing about what was chosen.
-		return { mode: entry.mode, value: entry.value };
+		if (entry.__rl === true) return { mode, value };
+		// Nor does the editor's own copy of the fields.
+		return typeof mappingMode === 'string' ? { mappingMode, value } : entry;
 	});
 	return createHash('sha256').update(text).digest('base64').slice(0, 16);
 }

@@ -25,10 +25,14 @@ export interface Suspension {
 	until?: number;
 	/** Where the node's input came from, which the engine overwrites. */
 	source: unknown;
+	/** When it began, in ms since the epoch. */
+	beganOn: number;
+	/** Whether the node was to start runs. */
+	startsRuns: boolean;
 }
 
 /** What the action is to do. */
-interface Action extends Suspension {
+interface Action extends Pick<Suspension, 'until' | 'source'> {
 	/** How many runs are waited for. */
 	runs: number;
 }

@@ -1,97 +1,21 @@
 import type { IDataObject, IExecuteFunctions } from 'n8n-workflow';
 
+import { mayHaveGoneOn } from '../engine/crash';
 import { enteredIn, keptBy, MOST_ATTEMPTS, mostAttempts, runsInAgent } from '../engine/host';
 import type { Suspension } from '../engine/suspend';
 import { fail, sentences } from '../failure';
-import { earlierOf, NOT_BEGUN, runOf, type Item, type RunOfItem } from '../item';
+import { NOT_BEGUN, runOf, type Item, type RunOfItem } from '../item';
 import { isJsonObject } from '../service/types';
+import { openingOf, type Opening, type StoredMemory } from './opening';
 
 const FORMAT = 1;
 
-/** What n8n stores of one run of the node. */
-interface StoredMemory {
-	/** The execution that the node has run in last. n8n's Retry makes another one. */
-	executionId: string;
-	/** A hash of what the user has entered in the node. */
-	entered: string;
-	/** When the node began in that execution, in ms since the epoch. */
-	beganOn: number;
-	/** How many attempts have begun in that execution. */
-	attempts: number;
-	/** Whether the host has passed a response to `execute`; with Retry On Fail, it does not always. */
-	passesResponse?: boolean;
-	/** By index. Items that have not begun are absent. */
-	items: Record<string, Item>;
-	/** The checks that items have passed, by their keys. */
-	passed?: Record<string, true>;
-	suspension?: Suspension;
-}
-
-/** How a pass of the node begins. */
-interface Opening {
-	/**
-	 * | what is stored      | in this execution                  | in another one (n8n's Retry)               |
-	 * | ------------------- | ---------------------------------- | ------------------------------------------ |
-	 * | nothing             | `first`                            | `first`                                    |
-	 * | up to a suspension  | `resume`                           | `afterCrash`, or `retry` of a changed node |
-	 * | up to a failure     | `retry`, or `exhausted` at the end | `retry`                                    |
-	 *
-	 * After `retry` the items begin again, from what is known of them; else they go on as they are. `exhausted`:
-	 * Retry On Fail allows no further attempt. n8n counts attempts anew after each suspension.
-	 */
-	beginning: 'first' | 'resume' | 'afterCrash' | 'retry' | 'exhausted';
-	/** The suspension that has just ended, if one has. */
-	suspension?: Suspension;
-	/** The execution that crashed or was stopped after it, if one did. */
-	crashedIn?: string;
-}
-
-/** The circumstances in which a pass of the node begins. */
-interface Present {
-	executionId: string;
-	entered: string;
-	/** In ms since the epoch. */
-	date: number;
-	/** How many attempts Retry On Fail allows. */
-	mostAttempts: number;
-}
-
-/** Decides how a run of the node begins, and with which memory. Changes nothing of what it is given. */
-function openingOf(
-	found: StoredMemory | undefined,
-	{ executionId, entered, date, mostAttempts }: Present,
-): [Opening, StoredMemory] {
-	const begun = { executionId, entered, beganOn: date, attempts: 1 };
-	if (!found) return [{ beginning: 'first' }, { ...begun, items: {} }];
-	const { suspension, ...kept } = found;
-	const isRetried = found.executionId !== executionId;
-	const isChanged = isRetried && found.entered !== entered;
-	// A suspension is no new attempt.
-	const attempts = found.attempts + (suspension ? 0 : 1);
-	const stored = isRetried ? { ...kept, ...begun } : { ...kept, attempts };
-	const crashedIn = suspension && isRetried ? found.executionId : undefined;
-	const opening = { suspension, crashedIn };
-	if (suspension && !isChanged) {
-		return [{ beginning: isRetried ? 'afterCrash' : 'resume', ...opening }, stored];
-	}
-	if (stored.attempts > mostAttempts) return [{ beginning: 'exhausted' }, stored];
-	const items = toBeginAgain(found.items, isChanged);
-	return [
-		{ beginning: 'retry', ...opening },
-		{ ...stored, items },
-	];
-}
-
-/** The items of the next attempt, each with what it is to go on from. */
-function toBeginAgain(items: Record<string, Item>, isChanged: boolean): Record<string, Item> {
-	const again = Object.entries(items).map(([index, item]): [string, Item] => {
-		const left = earlierOf(item);
-		if (!left) return [index, NOT_BEGUN];
-		const earlier = isChanged ? { ...left, isOld: true } : left;
-		// An item in doubt stays in doubt, and is refused.
-		return [index, earlier.is === 'inDoubt' ? earlier : { is: 'notBegun', earlier }];
-	});
-	return Object.fromEntries(again);
+/** What n8n keeps of the node over its runs in an execution. */
+interface Kept {
+	format: typeof FORMAT;
+	/** The execution that the node runs in, and when it first ran in it, in ms since the epoch. */
+	execution?: { id: string; beganOn: number };
+	byRunIndex: Record<string, StoredMemory>;
 }
 
 /**
@@ -107,7 +31,9 @@ export class Memory {
 		readonly opening: Opening,
 		/** What n8n stores. */
 		private readonly stored: StoredMemory,
-		/** Forgets everything: the node has succeeded, and n8n does not retry it any more. */
+		/** When the node began in this execution, in ms since the epoch. */
+		readonly beganOn: number,
+		/** Forgets all items: the node has succeeded, and n8n does not retry it any more. */
 		readonly clear: () => void,
 	) {}
 
@@ -118,30 +44,34 @@ export class Memory {
 	 * @throws FailureError if another version of this package wrote the memory; names the runs that it finds in
 	 *   it
 	 */
-	static open(context: IExecuteFunctions, isKept: boolean): Memory {
+	static async open(context: IExecuteFunctions, isKept: boolean): Promise<Memory> {
 		// The calls of a tool in its agent's process share run index and context, so none may use them.
 		const isStored = isKept && !runsInAgent(context);
 		const kept = (isStored ? keptBy(context, 'node') : undefined) ?? {};
 		const all = (kept.agentInvocation ??= { format: FORMAT, byRunIndex: {} });
-		if (!isFormat(all)) return refuseUnknown(all);
+		if (!isKeptMemory(all)) return refuseUnknown(all);
 		const { byRunIndex } = all;
 		const runIndex = Number(context.getWorkflowDataProxy(0).$runIndex);
-		const [opening, stored] = openingOf(byRunIndex[runIndex], {
-			executionId: context.getExecutionId() ?? '',
+		const executionId = context.getExecutionId() ?? '';
+		const found = byRunIndex[runIndex];
+		const [opening, stored] = openingOf(found, {
+			executionId,
 			entered: enteredIn(context),
-			date: Date.now(),
 			mostAttempts: mostAttempts(context),
+			mayHaveBegun: await mayHaveBegun(context, found, executionId),
+			count: context.getInputData().length,
 		});
 		byRunIndex[runIndex] = stored;
-		return new Memory(opening, stored, () => {
+		if (all.execution?.id !== executionId) {
+			all.execution = { id: executionId, beganOn: Date.now() };
+		}
+		const { beganOn } = all.execution;
+		return new Memory(opening, stored, beganOn, () => {
 			delete byRunIndex[runIndex];
-			if (Object.keys(byRunIndex).length === 0) delete kept.agentInvocation;
+			// In n8n's Retry, nothing else tells later runs of the node when the execution began.
+			const isNeeded = Object.keys(byRunIndex).length > 0 || context.getMode() === 'retry';
+			if (!isNeeded) delete kept.agentInvocation;
 		});
-	}
-
-	/** When the node began in this execution, in ms since the epoch. */
-	get beganOn(): number {
-		return this.stored.beganOn;
 	}
 
 	/**
@@ -173,11 +103,6 @@ export class Memory {
 		return (this.stored.passed ??= {});
 	}
 
-	/** Marks all items that are not known to have begun as in doubt: they may have, after n8n stored this memory. */
-	doubtOthers(count: number): void {
-		for (let index = 0; index < count; index++) this.stored.items[index] ??= { is: 'inDoubt' };
-	}
-
 	/** All runs that are known, in the order of their items. */
 	runs(): RunOfItem[] {
 		return Object.entries(this.stored.items).flatMap(([index, item]) => {
@@ -192,9 +117,20 @@ export class Memory {
 	}
 }
 
-function isFormat(
-	found: unknown,
-): found is IDataObject & { byRunIndex: Record<string, StoredMemory> } {
+/**
+ * Whether an execution that has crashed or was stopped may have begun items after n8n stored this memory. Only
+ * a node that started runs then counts, whatever it does by now.
+ */
+async function mayHaveBegun(
+	context: IExecuteFunctions,
+	found: StoredMemory | undefined,
+	executionId: string,
+): Promise<boolean> {
+	if (!found?.suspension?.startsRuns || found.executionId === executionId) return false;
+	return await mayHaveGoneOn(context, found.executionId, found.suspension);
+}
+
+function isKeptMemory(found: unknown): found is IDataObject & Kept {
 	return isJsonObject(found) && found.format === FORMAT && isJsonObject(found.byRunIndex);
 }
 

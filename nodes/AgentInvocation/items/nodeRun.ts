@@ -1,22 +1,13 @@
-import {
-	NodeOperationError,
-	type IExecuteFunctions,
-	type INodeExecutionData,
-	type NodeOutput,
-} from 'n8n-workflow';
+import type { IExecuteFunctions, INodeExecutionData, NodeOutput } from 'n8n-workflow';
 
 import { clock } from '../clock';
-import { withAdvice } from '../engine/advice';
-import { toErrorItem } from '../engine/errorItem';
 import { continues } from '../engine/host';
 import { cancelledError } from '../engine/nodeError';
 import type { Parking } from '../engine/parkingRules';
 import { requestSuspension } from '../engine/suspend';
-import { failed, type Item, type Waiting } from '../item';
+import { failed, recordsOf, toBegin, type Item, type Waiting } from '../item';
 import { failureOf, type Failure } from '../failure';
 import { openService } from '../service/service';
-import { readWaitOptions } from '../waiting/options';
-import { adviceOn } from '../waiting/output';
 import { pollRun } from '../waiting/poll';
 import { movedBy, onClockOfNow } from '../waiting/wait';
 import { checkItems } from './checks';
@@ -24,20 +15,13 @@ import { fixedAt } from './concurrency';
 import { Loop } from './loop';
 import type { Memory } from './memory';
 import type { CheckItem, ItemWork, Operation } from './operation';
+import { isOutputAsDone, outputsOf } from './outputs';
 import { refused } from './refused';
 import { stopError } from './stopError';
+import { readWaitPlan } from './waitPlan';
 import { whenToPark } from './whenToPark';
-import { hintAtInterval, placeOf } from './whereToWait';
+import { hintAtInterval } from './whereToWait';
 import type { LoopEnd, Work } from './work';
-
-/**
- * Whether the first output is that of an item that is done. An `error` in it is then the run's own, not a
- * failed attempt.
- */
-function isOutputAsDone(items: Item[]): boolean {
-	const first = items.find((item) => item.is !== 'done' || item.outputs.length > 0);
-	return first?.is === 'done';
-}
 
 /** One pass of the node, up to its end or the next suspension. */
 export class NodeRun {
@@ -62,8 +46,8 @@ export class NodeRun {
 			concurrency = operation.concurrency(context);
 			check = operation.checks?.(context);
 		} catch (thrown) {
-			// An option has a wrong value, for all items.
-			this.failOthers(failureOf(thrown));
+			// An option has a wrong value, for all items that are to begin.
+			this.fail(failureOf(thrown), ({ is }) => is === 'notBegun');
 		}
 		const work: Work = {
 			concurrency,
@@ -101,26 +85,29 @@ export class NodeRun {
 	}
 
 	/**
-	 * Brings the items up to date: those in doubt are refused, whatever the node does by now, and waits get the
-	 * clock and the options of this pass.
+	 * Brings the items up to date: those in doubt are refused if they would start runs, and waits get the clock
+	 * and the options of this pass.
 	 */
 	private async prepare(): Promise<void> {
-		const { memory } = this;
+		const { memory, operation } = this;
 		for (const [index, item] of this.items.entries()) {
-			if (item.is === 'inDoubt') memory.note(index, refused(item));
+			if (item.is === 'inDoubt') {
+				const isRefused = operation.runs === 'starts';
+				memory.note(index, isRefused ? refused(item) : toBegin(recordsOf(item)));
+			}
 			if (item.is === 'waiting') memory.note(index, await this.resumed(index, item));
 		}
 	}
 
 	private async resumed(index: number, item: Waiting): Promise<Item> {
-		const { context, memory, parking } = this;
+		const { context, memory, operation, parking } = this;
 		const wait = onClockOfNow(item.wait, parking);
 		if (memory.opening.beginning === 'resume') return { ...item, wait };
 		// In another execution, the user may have changed the options.
 		try {
-			const options = readWaitOptions(context, index);
-			const where = await placeOf(options, parking);
-			return { ...item, wait: { ...wait, options, where } };
+			const work = { context, itemIndex: index, parking };
+			const { waits, options, where } = await readWaitPlan(work, operation.runs === 'starts');
+			return waits ? { ...item, wait: { ...wait, options, where } } : toBegin(recordsOf(item));
 		} catch (thrown) {
 			return failed(item, failureOf(thrown));
 		}
@@ -133,15 +120,13 @@ export class NodeRun {
 		const error = cancelledError(context, memory.runs(), failures);
 		if (!continues(context)) throw error;
 		const description = 'Runs that were started go on at the service.';
-		this.failOthers({ message: error.message, description, details: {} });
+		const failure = { message: error.message, description, details: {} };
+		this.fail(failure, ({ is }) => is !== 'done' && is !== 'failed');
 	}
 
-	/** Fails the items that have not ended. */
-	private failOthers(failure: Failure): void {
+	private fail(failure: Failure, isToFail: (item: Item) => boolean): void {
 		for (const [index, item] of this.items.entries()) {
-			if (item.is !== 'done' && item.is !== 'failed') {
-				this.memory.note(index, failed(item, failure));
-			}
+			if (isToFail(item)) this.memory.note(index, failed(item, failure));
 		}
 	}
 
@@ -176,7 +161,7 @@ export class NodeRun {
 
 	/** Asks the engine for a suspension, after which it runs the node again. */
 	private suspend(end: LoopEnd & { is: 'parked' | 'checkpoint' }): NodeOutput {
-		const { context, memory, source, parking } = this;
+		const { context, operation, memory, source, parking } = this;
 		// Stored dates are those of the machine's clock, which may have been changed meanwhile.
 		const { changedBy } = parking.time;
 		for (const [index, item] of this.items.entries()) {
@@ -184,29 +169,15 @@ export class NodeRun {
 		}
 		const until =
 			end.is === 'parked' ? Math.ceil(clock.date() + end.until - clock.now()) : undefined;
-		memory.suspend({ source, until });
+		const startsRuns = operation.runs === 'starts';
+		memory.suspend({ source, until, beganOn: Date.now(), startsRuns });
 		const runs = this.items.filter(({ is }) => is === 'waiting').length;
 		return requestSuspension(context, { source, until, runs });
 	}
 
 	private async outputs(): Promise<INodeExecutionData[]> {
 		const { context, memory, parking, items } = this;
-		const outputs: INodeExecutionData[] = [];
-		for (const [index, item] of items.entries()) {
-			if (item.is === 'done') {
-				const advice = adviceOn(item);
-				for (const output of item.outputs) {
-					const json = withAdvice(context, output, advice);
-					outputs.push({ json, pairedItem: { item: index } });
-				}
-			} else if (item.is === 'failed') {
-				outputs.push(await toErrorItem(context, item.failure, index));
-			} else {
-				throw new NodeOperationError(context.getNode(), `Item ${index} has no result`, {
-					description: `This is a defect of the package: it is '${item.is}'.`,
-				});
-			}
-		}
+		const outputs = await outputsOf(context, items);
 		for (const message of parking.hints) {
 			context.addExecutionHints({ message, location: 'outputPane' });
 		}

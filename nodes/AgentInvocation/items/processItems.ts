@@ -5,7 +5,6 @@ import type {
 	NodeOutput,
 } from 'n8n-workflow';
 
-import { mayHaveGoneOn } from '../engine/crash';
 import { toErrorItem } from '../engine/errorItem';
 import { continues } from '../engine/host';
 import { toNodeError } from '../engine/nodeError';
@@ -32,20 +31,15 @@ export async function processItems(
 ): Promise<NodeOutput> {
 	let memory: Memory;
 	try {
-		memory = Memory.open(context, operation.runs !== undefined);
+		memory = await Memory.open(context, operation.runs !== undefined);
 	} catch (thrown) {
 		return [await failAll(context, thrown)];
 	}
 	const { opening, beganOn } = memory;
-	const { beginning, suspension, crashedIn } = opening;
+	const { beginning, suspension } = opening;
 	const source = suspension?.source ?? sourceOf(context);
 	// First of all, since an expression may look back at where the input came from.
 	if (suspension) removeTraces(context, source);
-	const startsRuns = operation.runs === 'starts';
-	if (startsRuns && suspension && crashedIn !== undefined) {
-		const isInDoubt = await mayHaveGoneOn(context, crashedIn, suspension);
-		if (isInDoubt) memory.doubtOthers(context.getInputData().length);
-	}
 	const hasParked = suspension?.until !== undefined;
 	const parking = await openParking(context, {
 		passesResponse: memory.passesResponse(response),

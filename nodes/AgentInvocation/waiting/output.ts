@@ -34,19 +34,26 @@ export function resultOf(item: Item, run: Run, subject: Subject, options: WaitOp
 
 	const output = outputOf(run, subject);
 	if (options.outputFormat === 'text' || typeof run.output !== 'string') {
-		return done(item, [output], isUnsuccessful);
+		return done(item, [output], { isUnsuccessful });
 	}
 	try {
-		return done(item, [{ ...output, output: parseJsonOutput(run.output) }], isUnsuccessful);
+		parseJsonOutput(run.output);
+		return done(item, [output], { isUnsuccessful, isJson: true });
 	} catch (thrown) {
 		// What a run has written until it ended in another way is no answer yet.
-		if (run.status !== 'succeeded') return done(item, [output], isUnsuccessful);
+		if (run.status !== 'succeeded') return done(item, [output], { isUnsuccessful });
 		return failed(item, {
 			message: `The agent's output is not JSON${nameRun(subject)}`,
 			description: `Set 'Output Format' under 'Options' to 'Text'. To get the text of this run, use 'Get a run' with its ID and that format. The JSON reader says: ${asError(thrown).message}`,
 			details: { ...details, output: run.output },
 		});
 	}
+}
+
+/** What the item outputs, with what the agent has written in the form that the user has chosen. */
+export function shownOf({ outputs, isJson }: ItemThatIs<'done'>): IDataObject[] {
+	if (!isJson) return outputs;
+	return outputs.map((output) => ({ ...output, output: parseJsonOutput(String(output.output)) }));
 }
 
 /** Whether the output is a run that had not finished: it was not waited for, or had reached its time limit. */

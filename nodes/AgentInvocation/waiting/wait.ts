@@ -24,7 +24,7 @@ export interface WaitStart extends Pick<Wait, 'options' | 'where' | 'isEarlier'>
 
 /** Begins to wait for an item's run: at once where it may have finished already. */
 export function beginWait(
-	{ fingerprints }: Item,
+	{ fingerprints, earlier }: Item,
 	run: KnownRun,
 	{ options, where, isEarlier, lastSeen, askedMs = 0, isDueNow }: WaitStart,
 	pass: Pass,
@@ -42,7 +42,7 @@ export function beginWait(
 		status: lastSeen?.status,
 		isEarlier,
 	};
-	const item: Waiting = { is: 'waiting', fingerprints, run, wait };
+	const item: Waiting = { is: 'waiting', fingerprints, run, wait, earlier };
 	const mayHaveFinished = isDueNow || !lastSeen || isFinished(lastSeen);
 	return dueAfter(item, mayHaveFinished ? 0 : scheduledDelay(item, pass), askedMs, pass);
 }

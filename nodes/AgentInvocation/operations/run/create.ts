@@ -16,7 +16,7 @@ import { notInTools, parameterFields } from './parameterFields';
 import { readBindings } from './parameters';
 import { fingerprintOf, goOnFrom, identify, startRun, type Wanted } from './startRun';
 import { waitForCompletion, waitOptionFields, whileWaiting } from './waitOptionFields';
-import { readWaitPlan, type WaitPlan } from './waitPlan';
+import { readWaitPlan, type WaitPlan } from '../../items/waitPlan';
 
 /** The range of 'Max Concurrency'. 0 is automatic. */
 const CONCURRENCY_RANGE = { minValue: 0, maxValue: 1_000 };

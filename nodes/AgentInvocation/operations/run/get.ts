@@ -12,7 +12,7 @@ import { readRunId } from '../ids';
 import type { ItemWork, Operation } from '../../items/operation';
 import { goOnFrom } from './startRun';
 import { waitForCompletion, waitOptionFields } from './waitOptionFields';
-import { readWaitPlan } from './waitPlan';
+import { readWaitPlan } from '../../items/waitPlan';
 
 /** Enough not to matter: the rate limiter paces the requests, and a wait costs next to nothing. */
 const CONCURRENCY = 1_000;

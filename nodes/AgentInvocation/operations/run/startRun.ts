@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import type { IDataObject } from 'n8n-workflow';
 
 import { clock } from '../../clock';
-import { done, failed, type Item, type ItemThatIs, type KnownRun } from '../../item';
+import { done, failed, toBegin, type Item, type ItemThatIs, type KnownRun } from '../../item';
 import type { ItemWork } from '../../items/operation';
 import { answerKinds } from '../../service/answerKinds';
 import { createRun } from '../../service/endpoints';
@@ -11,10 +11,10 @@ import { explainAnswer } from '../../service/explainAnswer';
 import { retryAfterMs } from '../../service/retryPolicy';
 import { sendWithRetry } from '../../service/sendWithRetry';
 import { isRunId, type ParameterBinding, type Run } from '../../service/types';
-import { isOfUnfinishedRun } from '../../waiting/output';
+import { isOfUnfinishedRun, resultOf } from '../../waiting/output';
 import { beginWait, type WaitStart } from '../../waiting/wait';
 import { findAgent, nameKey, type GivenAgent } from '../findAgent';
-import type { WaitPlan } from './waitPlan';
+import type { WaitPlan } from '../../items/waitPlan';
 
 type NotBegun = ItemThatIs<'notBegun'>;
 
@@ -73,7 +73,8 @@ export async function startRun(
 
 	// In doubt from now on, until the answer says otherwise.
 	const { agentId, fingerprints } = identified;
-	const inDoubt: Item = { is: 'inDoubt', fingerprints, agentId };
+	const { earlier } = item;
+	const inDoubt: Item = { is: 'inDoubt', fingerprints, agentId, earlier };
 	work.note(inDoubt);
 	const purpose = retryOnServerError ? 'createRetryingServerErrors' : 'create';
 	const request = createRun(agentId, bindings);
@@ -85,7 +86,7 @@ export async function startRun(
 		const runId = String(answer.body.run_id);
 		const lastSeen = { status: 'pending', ...answer.body, run_id: runId };
 		const askedMs = retryAfterMs(answer);
-		return startedRun(fingerprints, { baseUrl, agentId, runId }, work, plan, { lastSeen, askedMs });
+		return startedRun(inDoubt, { baseUrl, agentId, runId }, work, plan, { lastSeen, askedMs });
 	}
 	// Whoever sets 'Retry Create on Server Error' takes a 5xx to mean that nothing was started.
 	const isTakenForNothing = retryOnServerError && answer.kind === 'serverError';
@@ -96,41 +97,51 @@ export async function startRun(
 }
 
 /**
- * Goes on from what an earlier attempt has left of an item, if anything. Unless the user has changed the
- * node, the item counts as the same, whatever its expressions give this time. A run at another service is
- * left alone, since it cannot be asked for.
+ * Goes on from the newest record of an item that counts, if one does. Unless the user has changed the node,
+ * the item counts as the same, whatever its expressions give this time. A run at another service is left
+ * alone, since it cannot be asked for.
  *
  * @param fingerprint of what the item would start now; absent if that is not known yet
  * @returns undefined if there is nothing to go on from
  */
 export function goOnFrom(
-	{ earlier }: NotBegun,
+	{ earlier = [] }: NotBegun,
 	work: ItemWork,
 	plan: WaitPlan,
 	fingerprint?: string,
 ): Item | undefined {
-	const { run, fingerprints = [] } = earlier ?? {};
-	const isElsewhere = run !== undefined && run.baseUrl !== work.service.baseUrl;
-	const isSame = fingerprint !== undefined && fingerprints.includes(fingerprint);
-	if (!earlier || isElsewhere || (earlier.isOld && !isSame)) return undefined;
-	// The changed node would start the same, so the record now counts as its own.
-	const isResult = !run || (earlier.is === 'done' && !isOfUnfinishedRun(earlier));
-	if (isResult) return { ...earlier, isOld: false };
+	const record = earlier.find(({ is, run, isOld, fingerprints = [] }) => {
+		const isElsewhere = run !== undefined && run.baseUrl !== work.service.baseUrl;
+		const isSame = fingerprint !== undefined && fingerprints.includes(fingerprint);
+		return is !== 'inDoubt' && !isElsewhere && (!isOld || isSame);
+	});
+	if (!record) return undefined;
+	// The node as it is now would start the same, so the record counts as its own.
+	const others = earlier.filter((other) => other !== record);
+	const own = { ...record, isOld: false, earlier: toBegin(others).earlier };
+	const { run } = own;
+	if (!run) return own;
+	if (own.is === 'done' && !isOfUnfinishedRun(own)) {
+		const seen = own.outputs[0] as unknown as Run;
+		const result = plan.waits ? resultOf(own, seen, run, plan.options) : own;
+		// If it would fail, by the options as they are now, it is polled and fails as any other run does.
+		if (result.is === 'done') return result;
+	}
 	const lastSeen = { run_id: run.runId, status: 'pending' };
 	const isEarlier = plan.startsRuns;
-	return startedRun(fingerprints, run, work, plan, { lastSeen, isEarlier, isDueNow: true });
+	return startedRun(own, run, work, plan, { lastSeen, isEarlier, isDueNow: true });
 }
 
 /** Waits for an item's run, or outputs what its creation gave. */
 function startedRun(
-	fingerprints: string[],
+	item: Item,
 	run: KnownRun,
 	{ parking }: ItemWork,
 	{ waits, options, where }: WaitPlan,
 	known: Omit<WaitStart, 'options' | 'where'> & { lastSeen: Run },
 ): Item {
 	const begun = { options, where, ...known };
-	const waiting = beginWait({ is: 'notBegun', fingerprints }, run, begun, parking);
+	const waiting = beginWait(item, run, begun, parking);
 	if (!isRunId(run.runId)) return refuseRunId(waiting);
 	const ids = { agent_id: run.agentId };
 	return waits ? waiting : done(waiting, [{ ...ids, ...known.lastSeen, ...ids } as IDataObject]);

@@ -1,10 +1,10 @@
 import type { INodeProperties } from 'n8n-workflow';
 
+import { WAIT_FOR_COMPLETION } from '../../items/waitPlan';
 import { DEFAULT_TIMEOUT_S, POLL_INTERVAL_FIELD_S, TIMEOUT_RANGE_S } from '../../waiting/options';
 
 export const waitForCompletion: INodeProperties = {
-	displayName: 'Wait for Completion',
-	name: 'waitForCompletion',
+	...WAIT_FOR_COMPLETION,
 	type: 'boolean',
 	default: true,
 	description:

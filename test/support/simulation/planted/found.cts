@@ -77,8 +77,8 @@ export const found: PlantedDefect[] = [
 	plant(
 		"n8n's Retry with other values starts the runs anew",
 		'operations/run/startRun.ts',
-		'(earlier.isOld && !isSame)',
-		'!isSame',
+		'(!isOld || isSame)',
+		'isSame',
 	),
 	plant(
 		'a checkpoint leaves an entry of run data',
@@ -174,8 +174,8 @@ export const found: PlantedDefect[] = [
 	plant(
 		'a wait that has failed is begun anew by a retry',
 		'item.ts',
-		"return item.is === 'notBegun' || item.is === 'failed' ? item.earlier : item;",
-		"return item.is === 'notBegun' || item.is === 'failed' ? item.earlier : undefined;",
+		"item.is === 'failed' ? earlier : [newest, ...earlier];",
+		"item.is === 'failed' ? earlier : [];",
 	),
 	plant(
 		'of the first caller only a webhook or a hand is known to wait',
@@ -194,14 +194,14 @@ export const found: PlantedDefect[] = [
 		plant(
 			'while it is stored',
 			'engine/crash.ts',
-			'if (Date.now() < resumesFrom) return false;',
+			'if (isParkedOn(Date.now())) return false;',
 			'',
 		),
 		plant(
 			'and when it is stopped',
 			'engine/crash.ts',
-			"typeof stoppedOn === 'number' && stoppedOn < resumesFrom",
-			"typeof stoppedOn === 'boolean' && stoppedOn < resumesFrom",
+			'isParkedOn(error.timestamp)',
+			'isParkedOn(undefined)',
 		),
 	),
 	plant(
@@ -225,8 +225,8 @@ export const found: PlantedDefect[] = [
 	plant(
 		'a result is forgotten when a retry cannot even ask for it',
 		'item.ts',
-		'const earlier = earlierOf(item);',
-		"const earlier = earlierOf(item)?.is === 'done' ? undefined : earlierOf(item);",
+		'const earlier = recordsOf(item);',
+		"const earlier = recordsOf(item).filter(({ is }) => is !== 'done');",
 	),
 	plant(
 		"n8n's Retry of a crashed execution makes no checkpoint",

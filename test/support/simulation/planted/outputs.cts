@@ -4,19 +4,19 @@ import { plant, type PlantedDefect } from './plant.cts';
 export const ofOutputs: PlantedDefect[] = [
 	plant(
 		'outputs are paired with the first item',
-		'items/nodeRun.ts',
+		'items/outputs.ts',
 		'pairedItem: { item: index } });',
 		'pairedItem: { item: 0 } });',
 	),
 	plant(
 		'outputs are in another order',
-		'items/nodeRun.ts',
-		"for (const [index, item] of items.entries()) {\n\t\t\tif (item.is === 'done') {",
-		"for (const [index, item] of [...items.entries()].reverse()) {\n\t\t\tif (item.is === 'done') {",
+		'items/outputs.ts',
+		"for (const [index, item] of items.entries()) {\n\t\tif (item.is === 'done') {",
+		"for (const [index, item] of [...items.entries()].reverse()) {\n\t\tif (item.is === 'done') {",
 	),
 	plant(
 		'failed items are not output',
-		'items/nodeRun.ts',
+		'items/outputs.ts',
 		'outputs.push(await toErrorItem(context, item.failure, index));',
 		'',
 	),
@@ -59,13 +59,13 @@ export const ofOutputs: PlantedDefect[] = [
 	),
 	plant(
 		'the memory of a suspension is never over',
-		'items/memory.ts',
+		'items/opening.ts',
 		'{ suspension, ...kept } = found;',
 		'{ suspension } = found;\n\tconst kept = found;',
 	),
 	plant(
 		"n8n's Retry is taken for the same execution",
-		'items/memory.ts',
+		'items/opening.ts',
 		'const isRetried = found.executionId !== executionId;',
 		'const isRetried = false;',
 	),
@@ -77,9 +77,9 @@ export const ofOutputs: PlantedDefect[] = [
 	),
 	plant(
 		'after a crash items begin that may have begun',
-		'items/memory.ts',
-		"this.stored.items[index] ??= { is: 'inDoubt' };",
-		'void index;',
+		'items/opening.ts',
+		"if (begins) doubted[index] = { is: 'inDoubt', earlier };",
+		'void begins;',
 	),
 	plant(
 		'a wait that is to stay in memory is stored',

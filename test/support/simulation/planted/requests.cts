@@ -77,14 +77,14 @@ export const ofRequests: PlantedDefect[] = [
 	plant(
 		'what is in doubt is begun anew',
 		'items/nodeRun.ts',
-		"if (item.is === 'inDoubt') memory.note(index, refused(item));",
-		"if (item.is === 'inDoubt') memory.note(index, { is: 'notBegun' }); void refused;",
+		"const isRefused = operation.runs === 'starts';",
+		"const isRefused = operation.runs !== 'starts';",
 	),
 	plant(
 		'an earlier run is not waited for',
 		'operations/run/startRun.ts',
-		'if (!earlier || isElsewhere ||',
-		"if (!earlier || isElsewhere || earlier.is === 'waiting' ||",
+		"return is !== 'inDoubt' && !isElsewhere",
+		"return is !== 'inDoubt' && is !== 'waiting' && !isElsewhere",
 	),
 	plant(
 		'the time limit counts from each poll',
@@ -95,14 +95,14 @@ export const ofRequests: PlantedDefect[] = [
 	plant(
 		'a run that has failed is started again at once',
 		'waiting/poll.ts',
-		'return wait.isEarlier && hasFailed ? NOT_BEGUN : result;',
-		'return hasFailed ? NOT_BEGUN : result;',
+		'return wait.isEarlier && hasFailed ?',
+		'return hasFailed ?',
 	),
 	plant(
 		'a retry starts a run anew whose poll failed for any reason',
 		'waiting/poll.ts',
-		'return wait.isEarlier && isGone ? NOT_BEGUN',
-		'return wait.isEarlier || isGone ? NOT_BEGUN',
+		'return wait.isEarlier && isGone ?',
+		'return wait.isEarlier || isGone ?',
 	),
 	plant(
 		'waiting does not end at the time limit',

@@ -1,9 +1,13 @@
-import type { Wait, WaitOptions } from '../../item';
-import type { ItemWork } from '../../items/operation';
-import { placeOf } from '../../items/whereToWait';
-import { readBoolean } from '../../readValue';
-import { readWaitOptions } from '../../waiting/options';
-import { waitForCompletion } from './waitOptionFields';
+import type { Wait, WaitOptions } from '../item';
+import { readBoolean } from '../readValue';
+import { readWaitOptions } from '../waiting/options';
+import type { ItemWork } from './operation';
+import { placeOf } from './whereToWait';
+
+export const WAIT_FOR_COMPLETION = {
+	displayName: 'Wait for Completion',
+	name: 'waitForCompletion',
+};
 
 /** Whether an item's run is waited for, and how. */
 export interface WaitPlan {
@@ -16,11 +20,11 @@ export interface WaitPlan {
 
 /** Reads how an item is waited for. By default, an operation waits if it starts runs. */
 export async function readWaitPlan(
-	{ context, itemIndex, parking }: ItemWork,
+	{ context, itemIndex, parking }: Pick<ItemWork, 'context' | 'itemIndex' | 'parking'>,
 	startsRuns: boolean,
 ): Promise<WaitPlan> {
 	const options = readWaitOptions(context, itemIndex);
-	const { name, displayName } = waitForCompletion;
+	const { name, displayName } = WAIT_FOR_COMPLETION;
 	const waits = readBoolean(context.getNodeParameter(name, itemIndex, startsRuns), displayName);
 	const where = waits ? await placeOf(options, parking) : 'memory';
 	return { waits, options, where, startsRuns };

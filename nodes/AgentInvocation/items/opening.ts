@@ -1,0 +1,103 @@
+import type { Suspension } from '../engine/suspend';
+import { NOT_BEGUN, recordsOf, toBegin, type Item } from '../item';
+
+/** What n8n stores of one run of the node. */
+export interface StoredMemory {
+	/** The execution that the node has run in last. n8n's Retry makes another one. */
+	executionId: string;
+	/** A hash of what the user has entered in the node. */
+	entered: string;
+	/** How many attempts have begun in that execution. */
+	attempts: number;
+	/** Whether the host has passed a response to `execute`; with Retry On Fail, it does not always. */
+	passesResponse?: boolean;
+	/** By index. Items that have not begun are absent. */
+	items: Record<string, Item>;
+	/** The checks that items have passed, by their keys. */
+	passed?: Record<string, true>;
+	suspension?: Suspension;
+}
+
+/** How a pass of the node begins. */
+export interface Opening {
+	/**
+	 * | what is stored      | in this execution                  | in another one (n8n's Retry)               |
+	 * | ------------------- | ---------------------------------- | ------------------------------------------ |
+	 * | nothing             | `first`                            | `first`                                    |
+	 * | up to a suspension  | `resume`                           | `afterCrash`, or `retry` of a changed node |
+	 * | up to a failure     | `retry`, or `exhausted` at the end | `retry`                                    |
+	 *
+	 * After `retry` the items begin again, from what is known of them; else they go on as they are. `exhausted`:
+	 * Retry On Fail allows no further attempt. n8n counts attempts anew after each suspension.
+	 */
+	beginning: 'first' | 'resume' | 'afterCrash' | 'retry' | 'exhausted';
+	/** The suspension that has just ended, if one has. */
+	suspension?: Suspension;
+}
+
+/** The circumstances in which a pass of the node begins. */
+interface Present {
+	executionId: string;
+	entered: string;
+	/** How many attempts Retry On Fail allows. */
+	mostAttempts: number;
+	/** Whether items may have begun after n8n stored the memory. */
+	mayHaveBegun: boolean;
+	/** How many items there are. */
+	count: number;
+}
+
+/** Decides how a run of the node begins, and with which memory. Changes nothing of what it is given. */
+export function openingOf(
+	found: StoredMemory | undefined,
+	{ executionId, entered, mostAttempts, mayHaveBegun, count }: Present,
+): [Opening, StoredMemory] {
+	const begun = { executionId, entered, attempts: 1 };
+	if (!found) return [{ beginning: 'first' }, { ...begun, items: {} }];
+	const { suspension, ...kept } = found;
+	const isRetried = found.executionId !== executionId;
+	const isChanged = isRetried && found.entered !== entered;
+	// A suspension is no new attempt.
+	const attempts = found.attempts + (suspension ? 0 : 1);
+	const items = mayHaveBegun ? withDoubts(found.items, count) : found.items;
+	const stored = { ...kept, ...(isRetried ? begun : { attempts }), items };
+	if (suspension && !isChanged) {
+		return [{ beginning: isRetried ? 'afterCrash' : 'resume', suspension }, stored];
+	}
+	if (stored.attempts > mostAttempts) return [{ beginning: 'exhausted' }, stored];
+	return [
+		{ beginning: 'retry', suspension },
+		{ ...stored, items: toBeginAgain(items, isChanged) },
+	];
+}
+
+/**
+ * The items, with all those in doubt that may have begun since: those of which nothing is known, or only what
+ * they were to start before the user changed the node.
+ */
+function withDoubts(items: Record<string, Item>, count: number): Record<string, Item> {
+	const doubted = { ...items };
+	for (let index = 0; index < count; index++) {
+		const item = items[index] ?? NOT_BEGUN;
+		const { earlier } = item;
+		const begins = item.is === 'notBegun' && (earlier ?? []).every(({ isOld }) => isOld);
+		if (begins) doubted[index] = { is: 'inDoubt', earlier };
+	}
+	return doubted;
+}
+
+/** The items of the next attempt, each with what it is to go on from. */
+function toBeginAgain(items: Record<string, Item>, isChanged: boolean): Record<string, Item> {
+	const again = Object.entries(items).map(([index, item]): [string, Item] => {
+		const records = recordsOf(item).map((record) => (isChanged ? { ...record, isOld: true } : record));
+		// What has started nothing, such as a dry run, counts only for the next attempt of the same node.
+		const left = records.filter(({ is, isOld, fingerprints }, at) => {
+			return fingerprints !== undefined || is === 'inDoubt' || (at === 0 && !isOld);
+		});
+		const [newest, ...older] = left;
+		// An item in doubt stays in doubt, and is refused.
+		const stays = newest?.is === 'inDoubt';
+		return [index, stays ? { ...newest, earlier: toBegin(older).earlier } : toBegin(left)];
+	});
+	return Object.fromEntries(again);
+}
