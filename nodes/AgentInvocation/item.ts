@@ -62,10 +62,9 @@ interface Known {
 	 * and one with the ID that was found for it.
 	 */
 	fingerprints?: string[];
-	/**
-	 * Whether the user has changed the node since. The record then counts only if the item would start the same
-	 * run.
-	 */
+	/** A hash of what the user had entered in the node; absent if that is what is entered now. */
+	entered?: string;
+	/** Whether that is something else now. The record then counts only if the item would start the same run. */
 	isOld?: boolean;
 	run?: KnownRun;
 	/**

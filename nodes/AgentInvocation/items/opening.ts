@@ -67,7 +67,7 @@ export function openingOf(
 	if (stored.attempts > mostAttempts) return [{ beginning: 'exhausted' }, stored];
 	return [
 		{ beginning: 'retry', suspension },
-		{ ...stored, items: toBeginAgain(items, isChanged) },
+		{ ...stored, items: toBeginAgain(items, found.entered, entered) },
 	];
 }
 
@@ -86,10 +86,22 @@ function withDoubts(items: Record<string, Item>, count: number): Record<string, 
 	return doubted;
 }
 
-/** The items of the next attempt, each with what it is to go on from. */
-function toBeginAgain(items: Record<string, Item>, isChanged: boolean): Record<string, Item> {
+/**
+ * The items of the next attempt, each with what it is to go on from.
+ *
+ * @param before what was entered in the node until now
+ * @param entered what is entered in it now
+ */
+function toBeginAgain(
+	items: Record<string, Item>,
+	before: string,
+	entered: string,
+): Record<string, Item> {
 	const again = Object.entries(items).map(([index, item]): [string, Item] => {
-		const records = recordsOf(item).map((record) => (isChanged ? { ...record, isOld: true } : record));
+		const records = recordsOf(item).map((record) => {
+			const own = record.entered ?? before;
+			return { ...record, entered: own, isOld: own !== entered };
+		});
 		// What has started nothing, such as a dry run, counts only for the next attempt of the same node.
 		const left = records.filter(({ is, isOld, fingerprints }, at) => {
 			return fingerprints !== undefined || is === 'inDoubt' || (at === 0 && !isOld);

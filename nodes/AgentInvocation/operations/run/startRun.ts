@@ -118,7 +118,7 @@ export function goOnFrom(
 	if (!record) return undefined;
 	// The node as it is now would start the same, so the record counts as its own.
 	const others = earlier.filter((other) => other !== record);
-	const own = { ...record, isOld: false, earlier: toBegin(others).earlier };
+	const own = { ...record, entered: undefined, isOld: false, earlier: toBegin(others).earlier };
 	const { run } = own;
 	if (!run) return own;
 	if (own.is === 'done' && !isOfUnfinishedRun(own)) {

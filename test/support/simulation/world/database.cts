@@ -41,6 +41,8 @@ export class Database {
 			...(retryOf && { retryOf }),
 			lineages: new Map(this.tagsOf(index).map((tag) => [tag, {}])),
 			changes: retryOf?.changes ?? 0,
+			...(retryOf?.edit && { edit: retryOf.edit }),
+			saved: retryOf?.saved ?? '',
 			beganAt: clock.now,
 			status: 'running',
 			endings: new Map(),
@@ -90,7 +92,7 @@ export class Database {
 	 */
 	addRetry(
 		row: Row,
-		{ workflow, changesNode }: RetrySpec,
+		{ workflow, changesNode, edit }: RetrySpec,
 		retriesLeft: RetrySpec[],
 	): Row | undefined {
 		const { attempt: before } = row;
@@ -110,7 +112,12 @@ export class Database {
 			for (const entry of stack) entry.node = saved.getNode(entry.node.name)!;
 		}
 		const attempt = this.newAttempt(before.index, before);
-		if (workflow === 'saved' && changesNode) attempt.changes++;
+		if (workflow === 'saved') {
+			if (changesNode) attempt.changes++;
+			if (edit) attempt.edit = edit;
+			else delete attempt.edit;
+			attempt.saved = attempt.id;
+		}
 		for (const [tag, lineage] of before.lineages) {
 			if (isKept(data, before, tag)) attempt.lineages.set(tag, lineage);
 		}

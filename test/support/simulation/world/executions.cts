@@ -3,6 +3,7 @@ import fc from 'fast-check';
 import { mostly, ms, sometimes, withoutAbsent } from './arbitraries.cts';
 import type {
 	CallSpec,
+	EditSpec,
 	ExecutionSpec,
 	ItemSpec,
 	OptionsSpec,
@@ -85,6 +86,38 @@ export const retry: fc.Arbitrary<RetrySpec> = fc.record({
 	changesNode: fc.boolean(),
 });
 
+/** A Retry of a node in which the user has changed more. */
+export const retryOfChanged: fc.Arbitrary<RetrySpec> = fc
+	.record({
+		afterMs: fc.oneof(ms(10_000), ms(1_000_000)),
+		workflow: mostly<RetrySpec['workflow']>('saved', 3, fc.constant('original')),
+		changesNode: mostly(false, 3, fc.constant(true)),
+		edit: sometimes(
+			1,
+			fc
+				.record({
+					operation: sometimes<EditSpec['operation']>(1, fc.constantFrom('get', 'dryRun')),
+					values: sometimes(2, fc.constantFrom(1, 2)),
+					waits: sometimes(3, fc.constant(false)),
+					options: sometimes(
+						2,
+						fc
+							.record({
+								outputFormat: sometimes<'text' | 'json'>(1, fc.constantFrom('text', 'json')),
+								onUnsuccessfulRun: sometimes<'error' | 'output'>(
+									1,
+									fc.constantFrom('error', 'output'),
+								),
+							})
+							.map(withoutAbsent),
+					),
+					hasWrongKey: sometimes(3, fc.constant(true)),
+				})
+				.map((made) => withoutAbsent(made) as EditSpec),
+		),
+	})
+	.map((made) => withoutAbsent(made) as RetrySpec);
+
 /** Few of an item, or as many as there are of few different ones. */
 export function itemsOf(
 	one: fc.Arbitrary<ItemSpec>,
@@ -148,6 +181,7 @@ const executionFields: Made<ExecutionSpec> = {
 		fc.record({ fromMs: fc.oneof(ms(3_000), ms(600_000)), forMs: ms(200_000) }),
 	),
 	newKeyAtMs: sometimes(12, fc.oneof(ms(3_000), ms(600_000))),
+	wrongOptionAtMs: sometimes(25, fc.oneof(ms(5_000), ms(400_000))),
 	retries: fc.array(retry, { maxLength: 2 }),
 };
 

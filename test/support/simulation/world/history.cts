@@ -1,6 +1,14 @@
 import type { IDataObject, INodeExecutionData } from 'n8n-workflow';
 
-import type { FaultKind, ItemSpec, RequestKind, RunSpec, World } from './world.cts';
+import type {
+	EditSpec,
+	ExecutionSpec,
+	FaultKind,
+	ItemSpec,
+	RequestKind,
+	RunSpec,
+	World,
+} from './world.cts';
 
 /** A run that the service has started. */
 export interface SeenRun {
@@ -74,6 +82,10 @@ export interface Attempt {
 	lineages: Map<string, object>;
 	/** How often the user has changed its node. */
 	changes: number;
+	/** What is otherwise in its node than in the world's description. */
+	edit?: EditSpec;
+	/** The ID of the attempt before which the workflow was saved last; empty when it never was. */
+	saved: string;
 	beganAt: number;
 	status: 'running' | 'waiting' | 'success' | 'error' | 'canceled' | 'crashed';
 	endedAt?: number;
@@ -144,6 +156,21 @@ export function itemNumberOf(tag: string): number {
 export function itemOf(world: World, tag: string): ItemSpec {
 	const [execution = 0, , item = 0] = tag.split(/\D/).filter(Boolean).map(Number);
 	return world.executions[execution]!.items[item]!;
+}
+
+/** The execution as it is described, with what the user has changed in the node. */
+export function specOf(world: World, { index, edit }: Attempt): ExecutionSpec {
+	const spec = world.executions[index]!;
+	if (!edit) return spec;
+	const { operation = spec.operation, waits = spec.waits, options } = edit;
+	return { ...spec, operation, waits, options: { ...spec.options, ...options } };
+}
+
+/** Whether the user has changed the node between two attempts so that it may start something else. */
+export function isOtherNode(one: Attempt, other: Attempt): boolean {
+	const enteredIn = ({ changes, edit: { operation, values } = {} }: Attempt) =>
+		JSON.stringify([changes, operation, values]);
+	return enteredIn(one) !== enteredIn(other);
 }
 
 /** The latest attempt of each execution of the world. */

@@ -3,7 +3,7 @@ import type { INodeExecutionData, IRun } from 'n8n-workflow';
 import { Database, type Row } from './database.cts';
 import { callDirectly } from './directHost.cts';
 import { atFirst, NODE, runEngine, workflowOf } from './engine.cts';
-import type { Attempt } from './history.cts';
+import { specOf, type Attempt } from './history.cts';
 import type { LoadedPackage } from './nodeCode.cts';
 import { Process, type Surroundings } from './process.cts';
 import { modeOf } from './starters.cts';
@@ -78,7 +78,7 @@ export class N8n {
 		const attempt = this.database.newAttempt(index);
 		if (spec.host === 'tool' || spec.host === 'bare') {
 			this.pending++;
-			const runIds = (turn: number) => this.host.service.runIdsOf(index, turn);
+			const runIds = (turn: number) => this.host.service.runIdsOf(attempt, turn);
 			void callDirectly(this.process, attempt, spec, runIds).then(() => this.pending--);
 			return;
 		}
@@ -91,7 +91,7 @@ export class N8n {
 		const { attempt } = row;
 		const { process } = this;
 		const { clock } = this.host;
-		const spec = this.world.executions[attempt.index]!;
+		const spec = specOf(this.world, attempt);
 		const workflow = workflowOf(spec);
 		const data = this.database.read(row);
 		if (typeof data.waitTill === 'string') data.waitTill = new Date(data.waitTill);
@@ -104,7 +104,7 @@ export class N8n {
 				attempt,
 				spec,
 				mode: attempt.retryOf ? 'retry' : modeOf(spec),
-				runIds: (turn) => this.host.service.runIdsOf(attempt.index, turn),
+				runIds: (turn) => this.host.service.runIdsOf(attempt, turn),
 				onProgress: (current) => {
 					if (process.isAlive() && attempt.status === 'running')
 						this.database.store(row, 'progress', current);

@@ -39,8 +39,10 @@ export function contextFor(call: Call): IExecuteFunctions {
 	const itemSpec = (index: number): ItemSpec => spec.items[index % spec.items.length]!;
 	const keyOf = (index: number) => (itemSpec(index).ownKey ? spec.key + 1 : spec.key);
 	const agentIdOf = (index: number) => 1 + itemSpec(index).agent + 1_000 * keyOf(index);
+	const { edit = {}, changes, saved } = attempt;
 	const valuesOf = (index: number): Record<string, string> => ({
 		tag: tagOf(attempt.index, call.turn, index),
+		...(edit.values !== undefined && { values: String(edit.values) }),
 		...(itemSpec(index).isVolatile && { now: String(clock.date) }),
 	});
 	const agentOf = (index: number) =>
@@ -57,10 +59,21 @@ export function contextFor(call: Call): IExecuteFunctions {
 		if (spec.parametersMode === 'json') return { parametersJson: JSON.stringify(values) };
 		return { parameters: { mappingMode: 'defineBelow', value: values, schema: [] } };
 	};
+	const optionsOf = () => ({
+		...spec.options,
+		...(clock.now >= (spec.wrongOptionAtMs ?? Infinity) && { maxConcurrency: 'many' }),
+	});
+	/** As they are entered. The editor keeps the fields that it has last seen, and reads them anew. */
+	const entered = {
+		changes,
+		operation: edit.operation,
+		values: edit.values,
+		parameters: { mappingMode: 'defineBelow', value: {}, schema: [{ id: saved }] },
+	};
 	const parametersOf = (index: number): IDataObject => ({
 		resource: spec.operation === 'list' ? 'agent' : 'run',
 		operation: spec.operation === 'dryRun' ? 'create' : spec.operation,
-		options: spec.operation === 'list' ? {} : { ...spec.options },
+		options: spec.operation === 'list' ? {} : optionsOf(),
 		...(spec.operation === 'list'
 			? { returnAll: true }
 			: {
@@ -77,7 +90,7 @@ export function contextFor(call: Call): IExecuteFunctions {
 		data?.executionData ? (data.executionData.contextData[name] ??= {}) : null;
 	return contextOf({
 		held: data,
-		node: { ...node, parameters: { ...node.parameters, changes: attempt.changes }, ...hand.node },
+		node: { ...node, parameters: { ...node.parameters, ...entered }, ...hand.node },
 		mode,
 		kept: keep(`node:${node.name}`),
 		keptForAll: keep('flow') ?? {},
@@ -115,6 +128,9 @@ export function contextFor(call: Call): IExecuteFunctions {
 			await Promise.resolve();
 			if (clock.now >= fromMs && clock.now < fromMs + forMs) {
 				throw new Error('The vault cannot be reached');
+			}
+			if (edit.hasWrongKey) {
+				return { ...process.host.credential(keyOf(index)), apiKey: 'a-key-that-is-not-known' };
 			}
 			const isNew = clock.now >= (spec.newKeyAtMs ?? Infinity);
 			return process.host.credential(keyOf(index) + (isNew ? NEW_KEY : 0));

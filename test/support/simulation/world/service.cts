@@ -6,7 +6,9 @@ import type { Hand } from './hand.cts';
 import {
 	itemOf,
 	organizationOf,
+	specOf,
 	tagOf,
+	type Attempt,
 	type History,
 	type SeenRequest,
 	type SeenRun,
@@ -53,8 +55,9 @@ export class WorldService {
 	}
 
 	/** Runs that there were before, for 'Get a run', by item. */
-	runIdsOf(index: number, turn: number): string[] {
-		const { operation, items, key } = this.history.world.executions[index]!;
+	runIdsOf(attempt: Attempt, turn: number): string[] {
+		const { index } = attempt;
+		const { operation, items, key } = specOf(this.history.world, attempt);
 		if (operation !== 'get') return [];
 		const known = this.before.get(`${index} ${turn}`);
 		if (known) return known;

@@ -147,6 +147,19 @@ export interface RetrySpec {
 	workflow: 'original' | 'saved';
 	/** Whether the user has changed the node's parameters before, though not what they give. */
 	changesNode?: boolean;
+	/** What else is otherwise in the saved workflow, for this Retry. */
+	edit?: EditSpec;
+}
+
+/** What a user changes in the node before a Retry, and changes back before the next. */
+export interface EditSpec {
+	operation?: 'get' | 'dryRun';
+	/** The items have other values; those with the same number have the same ones. */
+	values?: number;
+	waits?: boolean;
+	options?: OptionsSpec;
+	/** Whether the credential has a key that the service does not know. */
+	hasWrongKey?: boolean;
 }
 
 export interface ExecutionSpec {
@@ -179,6 +192,8 @@ export interface ExecutionSpec {
 	cancelAtMs?: number;
 	/** From when on its credential cannot be read, and for how long. */
 	credentialAway?: { fromMs: number; forMs: number };
+	/** From when on an option of the whole node has no value that can be used. */
+	wrongOptionAtMs?: number;
 	/** When the user enters another key of the same organization; the old one is served as well. */
 	newKeyAtMs?: number;
 	retries: RetrySpec[];

@@ -6,6 +6,7 @@ import type { Part } from './aim.cts';
 import {
 	afterLostCreates,
 	attempts,
+	changedNodes,
 	failures,
 	interrupted,
 	stoppedTwice,
@@ -62,6 +63,7 @@ export const worlds: fc.Arbitrary<World> = fc
 			{ weight: 3, arbitrary: stops },
 			{ weight: 2, arbitrary: failures },
 			{ weight: 2, arbitrary: attempts },
+			{ weight: 3, arbitrary: changedNodes },
 			{ weight: 1, arbitrary: interrupted },
 			{ weight: 1, arbitrary: stoppedTwice },
 			{ weight: 1, arbitrary: crowds },

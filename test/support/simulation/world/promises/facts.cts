@@ -1,7 +1,7 @@
 import type { INodeExecutionData } from 'n8n-workflow';
 
 import type { Attempt, History, SeenRequest, SeenRun } from '../history.cts';
-import { latestAttempts, tagOf } from '../history.cts';
+import { latestAttempts, specOf, tagOf } from '../history.cts';
 import type { ExecutionSpec } from '../world.cts';
 
 /** What the node said of an item that failed. */
@@ -44,8 +44,8 @@ export class Facts {
 		this.failures = history.attempts.flatMap((attempt) => this.failuresOf(attempt));
 	}
 
-	spec({ index }: Attempt): ExecutionSpec {
-		return this.history.world.executions[index]!;
+	spec(attempt: Attempt): ExecutionSpec {
+		return specOf(this.history.world, attempt);
 	}
 
 	/** An execution and all that came before it by Retry. */

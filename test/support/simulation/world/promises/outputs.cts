@@ -1,9 +1,10 @@
 import type { INodeExecutionData } from 'n8n-workflow';
 
-import { tagOf, type Attempt } from '../history.cts';
+import { specOf, tagOf, type Attempt } from '../history.cts';
 import { lastingOf } from '../agentList.cts';
 import { outputOf } from '../service.cts';
 import { isTrue, pairOf, textOf, type Facts } from './facts.cts';
+import { valuesOf } from './runs.cts';
 
 /** Every item is output exactly once, in its order, paired, with its own run's result. */
 export function eachItemOnce(facts: Facts): string[] {
@@ -39,7 +40,7 @@ export function eachItemOnce(facts: Facts): string[] {
 export function listsAreWhole({ history }: Facts): string[] {
 	const { agents, others } = history.world.service;
 	return history.attempts.flatMap((attempt) => {
-		const { operation, items, key } = history.world.executions[attempt.index]!;
+		const { operation, items, key } = specOf(history.world, attempt);
 		if (attempt.status !== 'success' || operation !== 'list') return [];
 		return [...attempt.endings.values()].flatMap(({ outputs = [] }) =>
 			items.flatMap(({ ownKey }, item) => {
@@ -64,10 +65,16 @@ export function listsAreWhole({ history }: Facts): string[] {
 /** What is wrong with the output of an item. */
 function wrongOf(
 	facts: Facts,
-	attempt: Attempt,
+	latest: Attempt,
 	turn: number,
 	output: INodeExecutionData,
 ): string[] {
+	// The turn of a loop may have ended in an execution of which this one is a Retry.
+	const attempt =
+		facts
+			.chain(latest)
+			.filter(({ endings }) => endings.has(turn))
+			.at(-1) ?? latest;
 	const spec = facts.spec(attempt);
 	const item = pairOf(output) ?? 0;
 	const tag = tagOf(attempt.index, turn, item);
@@ -80,17 +87,23 @@ function wrongOf(
 		return error === undefined ? [`item ${item} has neither run nor error`] : [];
 	const run = facts.runById.get(id);
 	if (run?.tag !== tag) return [`item ${item} has run ${id}, which is ${run?.tag ?? "nobody's"}`];
+	const wants = spec.operation === 'create' ? attempt.edit?.values : undefined;
+	const isStarted = run.request !== undefined;
+	if (isStarted !== (spec.operation === 'create') || valuesOf(run) !== wants) {
+		return [`item ${item} has run ${id}, which is of another node`];
+	}
 	if (agentId !== run.agentId) return [`item ${item} names agent ${textOf(agentId)}`];
 	if (status === 'succeeded') {
 		const expected = outputOf(run);
 		const isJson = spec.options.outputFormat === 'json';
-		const got = isJson && typeof said !== 'string' ? JSON.stringify(said) : said;
+		if (isJson !== (typeof said !== 'string')) return [`item ${item} has another format`];
+		const got = isJson ? JSON.stringify(said) : said;
 		if (got !== expected) return [`item ${item} says ${JSON.stringify(said)}`];
 		// n8n would take it for a failed attempt.
 		if (error !== undefined) return [`item ${item} has an error, and its run has succeeded`];
 	}
 	const isOver = ['succeeded', 'failed', 'cancelled', 'archived'].includes(textOf(status));
-	if (isOver && run.endsAt > attempt.endedAt!) return [`item ${item} has ended before its run`];
+	if (isOver && run.endsAt > latest.endedAt!) return [`item ${item} has ended before its run`];
 	const mayBeUnfinished = !isTrue(spec.waits) || spec.options.onTimeout === 'output';
 	return isOver || mayBeUnfinished ? [] : [`item ${item} is output as '${textOf(status)}'`];
 }

@@ -133,6 +133,15 @@ const CLAIMS: Claim[] = [
 			facts.spec(attempt).credentialAway !== undefined ||
 			sent.some(({ fault }) => fault === 'blocked'),
 	],
+	[
+		/^'Max Concurrency' must be /,
+		(facts, { attempt, at, message }) => {
+			const { wrongOptionAtMs = Infinity, maxTries } = facts.spec(attempt);
+			// What waits goes on; an attempt is not made with such an option.
+			const isAttempt = maxTries > 0 || attempt.retryOf !== undefined;
+			return at >= wrongOptionAtMs && (isAttempt || !message.includes('(run '));
+		},
+	],
 	[/^'.*' must be /, (facts, { attempt }) => hasOddOptions(facts.spec(attempt))],
 	[/^No published agent is named/, () => false],
 ];

@@ -1,4 +1,4 @@
-import { turnOf } from '../history.cts';
+import { isOtherNode, turnOf } from '../history.cts';
 import type { Facts } from './facts.cts';
 import { askedMs } from './pace.cts';
 import { LONGEST_BACKOFF_MS, requestsOf } from './reasons.cts';
@@ -36,13 +36,15 @@ export function refusesLast(facts: Facts): string[] {
 		if (!retryOf || !error || !facts.isWaiting(spec) || attempt.status !== 'error') return [];
 		if (!/^An earlier attempt may have started/.test(error.message)) return [];
 		// In a changed node, items with other values begin anew.
-		if (attempt.changes !== retryOf.changes) return [];
+		if (isOtherNode(attempt, retryOf)) return [];
 		const turn = [...endings].find(([, ending]) => ending.error)?.[0];
 		const memory = retryOf.saves.at(-1)?.memory ?? '';
 		const known = facts.history.runs.filter(
 			(run) =>
 				turnOf(run.tag) === turn &&
-				run.request?.execution.lineages.get(run.tag) === attempt.lineages.get(run.tag) &&
+				run.request !== undefined &&
+				!isOtherNode(run.request.execution, attempt) &&
+				run.request.execution.lineages.get(run.tag) === attempt.lineages.get(run.tag) &&
 				memory.includes(run.id),
 		);
 		const left = known.find(({ id }) => {

@@ -1,21 +1,31 @@
-import { itemOf, type SeenRequest, type SeenRun } from '../history.cts';
+import { isOtherNode, itemOf, specOf, type SeenRequest, type SeenRun } from '../history.cts';
 import { isTrue, type Facts } from './facts.cts';
 
 /** No input item starts two runs. */
 export function startedOnce(facts: Facts): string[] {
 	const { history } = facts;
-	return [...facts.runsByTag].flatMap(([tag, runs]) =>
-		runs.slice(1).flatMap((run, before) => {
+	return [...facts.runsByTag].flatMap(([tag, runs]) => {
+		// Those that 'Get a run' is given are nobody's.
+		const started = runs.flatMap((run) => (run.request ? [{ ...run, request: run.request }] : []));
+		return started.flatMap((run, at) => {
 			const { request } = run;
-			const first = runs[before]!;
-			if (!request || !first.request) return [];
+			const first = started
+				.slice(0, at)
+				.filter((one) => valuesOf(one) === valuesOf(run))
+				.at(-1);
+			if (!first) return [];
 			return maySupersede(facts, first, first.request, request)
 				? []
 				: [
 						`${tag} has started ${first.id} with request ${first.request.number} and ${run.id} with request ${request.number} (${history.attempts.length} executions)`,
 					];
-		}),
-	);
+		});
+	});
+}
+
+/** Which values the item had that started a run. */
+export function valuesOf({ request }: SeenRun): number | undefined {
+	return request?.execution.edit?.values;
 }
 
 function lineageOf({ tag }: SeenRun, { execution }: SeenRequest): object | undefined {
@@ -37,11 +47,11 @@ function wasToBeStored(
 	run: SeenRun,
 	{ execution }: SeenRequest,
 ): boolean {
-	const spec = history.world.executions[execution.index]!;
+	const spec = specOf(history.world, execution);
 	const isOneByOne = spec.items.length === 1 || Number(spec.options.maxConcurrency) === 1;
 	const mayStore = spec.host === 'n8n' && !history.world.version.startsWith('3.');
 	if (!spec.savesProgress || !isOneByOne || !mayStore) return false;
-	if (runsByTag.get(run.tag)?.[0] !== run) return false;
+	if (runsByTag.get(run.tag)?.[0]?.id !== run.id) return false;
 	return (requestsByRun.get(run.id) ?? []).some((poll) => poll.execution === execution);
 }
 
@@ -57,7 +67,7 @@ function maySupersede(
 	// n8n had stored nothing of the node's work.
 	if (lineageOf(first, before) !== lineageOf(first, then)) return true;
 	// In a changed node, it counts only where it would start the same.
-	const isOther = before.execution.changes !== then.execution.changes;
+	const isOther = isOtherNode(before.execution, then.execution);
 	if (isOther && itemOf(facts.history.world, first.tag).isVolatile) return true;
 	// Another attempt had started it, and n8n ended before it stored that.
 	const isAttempt = spec.maxTries > 0 || before.execution.retryOf !== undefined;
@@ -90,7 +100,11 @@ export function neverLost(facts: Facts): string[] {
 			if (lineageOf(run, request) !== attempt.lineages.get(run.tag)) return [];
 			if (request.status !== 202 || !request.isOwn || request.isCut) return [];
 			if (shown.includes(run.id)) return [];
-			const later = facts.runsByTag.get(run.tag)!.some((one) => one.createdAt > run.createdAt);
+			const later = facts.runsByTag
+				.get(run.tag)!
+				.some(
+					(one) => one.createdAt > run.createdAt && one.request && valuesOf(one) === valuesOf(run),
+				);
 			if (later) return [];
 			// A retry begins an item anew whose run has failed.
 			const isRetried = spec.maxTries > 0 || attempt !== request.execution;
