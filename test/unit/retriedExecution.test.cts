@@ -4,7 +4,8 @@ import type { ParameterBinding } from '../../nodes/AgentInvocation/service/types
 import { OwnWorld, type Said } from '../support/simulation/ownWorld.cts';
 import { json } from '../support/simulation/world/answers.cts';
 import type { Hand } from '../support/simulation/world/hand.cts';
-import type { RetrySpec } from '../support/simulation/world/world.cts';
+import { itemNumberOf } from '../support/simulation/world/history.cts';
+import type { EditSpec, RetrySpec } from '../support/simulation/world/world.cts';
 
 // What n8n's Retry of an execution makes of the runs of before.
 const SECOND = 1_000;
@@ -34,6 +35,20 @@ test("an agent's label in the list says nothing about what the user has entered"
 		enteredIn({ getNode: () => ({ parameters: { value: { cachedResultName } } }) } as never);
 	expect(given('one')).not.toBe(given('other'));
 });
+
+test("the editor's own copy of the fields says nothing about what the user has entered", () => {
+	const entered = (value: object, schema: object[]) => {
+		const parameters = { mappingMode: 'defineBelow', value, schema };
+		return enteredIn({ getNode: () => ({ parameters: { parameters } }) } as never);
+	};
+	expect(entered({ a: 1 }, [])).toBe(entered({ a: 1 }, [{ id: 'a' }]));
+	expect(entered({ a: 1 }, [])).not.toBe(entered({ a: 2 }, []));
+});
+
+/** The runs that were started, without those that 'Get a run' was given. */
+const created = ({ runs }: OwnWorld) => runs.filter(({ request }) => request);
+
+const itemOf = ({ tag }: { tag: string }) => itemNumberOf(tag);
 
 /** From now on, an expression such as `$now` gives another value of these items each time. */
 function changeValues(
@@ -143,6 +158,85 @@ describe('of an execution that failed', () => {
 		const { jsons } = await world.retry(CHANGED);
 		expect(jsons.map(({ output }) => output)).toEqual(['0', '1', '2']);
 		expect([...world.started].sort()).toEqual([0, 1, 1, 2, 2]);
+	});
+
+	describe('what the item has started is not forgotten', () => {
+		/** Of another node, in a Retry that starts nothing new and fails. */
+		const edited = (edit: EditSpec): Partial<RetrySpec> => ({ workflow: 'saved', edit });
+
+		test.each<[string, EditSpec]>([
+			['a dry run', { operation: 'dryRun', hasWrongKey: true }],
+			['a dry run that succeeds for some', { operation: 'dryRun' }],
+			["a 'Get a run'", { operation: 'get', hasWrongKey: true }],
+			["a 'Get a run' that does not wait", { operation: 'get', waits: false, hasWrongKey: true }],
+			['other values', { values: 1, hasWrongKey: true }],
+		])('after %s', async (_, edit) => {
+			const hand: Hand = {};
+			const world = await fail(hand);
+			if (!edit.hasWrongKey) {
+				// The second item alone, so that n8n retries the others with what they have got.
+				hand.respond = ({ kind, tag }, own) =>
+					kind === 'dryRun' && tag?.endsWith('i1') ? json(400, {}) : own();
+			}
+			expect((await world.retry(edited(edit))).error).toBeDefined();
+			expect((await world.retry()).error).toBeDefined();
+			delete hand.respond;
+			expect((await world.retry({ workflow: 'saved' })).jsons).toMatchObject([
+				{ output: '0' },
+				{ output: '1' },
+				{ output: '2' },
+			]);
+			expect(created(world).map(itemOf)).toEqual([0, 1, 2, 1]);
+		});
+
+		test('nor what it has started with each of two values', async () => {
+			const world = await fail();
+			Object.assign(world.runOf(1), { end: 'failed' });
+			expect((await world.retry(edited({ values: 1 }))).error).toBeDefined();
+			expect([...world.started].sort()).toEqual([0, 0, 1, 1, 2, 2]);
+			expect((await world.retry({ workflow: 'saved' })).error).toBeDefined();
+			Object.assign(world.runOf(1), { end: 'succeeded' });
+			const { jsons } = await world.retry(edited({ values: 1 }));
+			const ofFirst = created(world).filter((run) => itemOf(run) === 0);
+			expect(ofFirst.map(({ id }) => id)).toEqual([world.runs[0]!.id, jsons[0]!.run_id]);
+			expect(world.started.filter((item) => item !== 1).sort()).toEqual([0, 0, 2, 2]);
+		});
+	});
+
+	test('all items are output in the format of now', async () => {
+		const said = { durationMs: 10, isJson: true, shown: { output: '{"is":"done"}' } };
+		const isWrong = (item: number) => item === 1;
+		const world = new OwnWorld({
+			count: 2,
+			runOf: (item) => ({ ...said, ...(isWrong(item) && { end: 'failed', shown: {} }) }),
+			options: { outputFormat: 'json', maxConcurrency: 1 },
+		});
+		expect((await world.execute()).error?.message).toContain('failed');
+		Object.assign(world.runOf(1), said, { end: 'succeeded' });
+		const options = { outputFormat: 'text' as const };
+		const { jsons } = await world.retry({ workflow: 'saved', edit: { options } });
+		expect(jsons.map(({ output }) => output)).toEqual(['{"is":"done"}', '{"is":"done"}']);
+		expect(world.started).toEqual([0, 1, 1]);
+	});
+
+	test('a failed run that was output is begun anew if it is to be an error now', async () => {
+		const world = new OwnWorld({
+			count: 2,
+			runOf: (item) => ({ durationMs: (1 + item) * SECOND, end: 'failed', shown: {} }),
+			options: { onUnsuccessfulRun: 'output', maxConcurrency: 1 },
+			hand: {
+				respond: ({ kind, tag }) =>
+					kind === 'create' && tag === 'e0t0i1' ? json(400, {}) : undefined,
+			},
+		});
+		expect((await world.execute()).error).toBeDefined();
+		const [item] = world.world.executions[0]!.items;
+		item!.run = { ...item!.run, end: 'succeeded', shown: { output: 'at last' } };
+		world.world.executions[0]!.options = {};
+		world.world.executions[0]!.onError = 'continueRegularOutput';
+		const { jsons } = await world.retry({ workflow: 'saved' });
+		expect(jsons).toMatchObject([{ output: 'at last' }, { error: expect.anything() as string }]);
+		expect(world.started).toEqual([0, 0]);
 	});
 
 	test('one that reached its time limit too', async () => {
@@ -302,6 +396,83 @@ describe('of an execution that was ended', () => {
 		const { jsons } = await world.retry(CHANGED);
 		expect(jsons.filter(({ status }) => status === 'succeeded')).toHaveLength(10);
 		expect(world.started.sort((a, b) => a - b)).toEqual(all(10).flatMap((item) => [item, item]));
+	});
+});
+
+describe('of an execution that was ended, in a node that the user has changed', () => {
+	const MESSAGE = /^An earlier attempt may have started a run for this item/;
+
+	/** Thirty items whose runs go on, of which an execution that failed knows; and n8n is killed in its Retry. */
+	async function killInRetry(edit: EditSpec): Promise<OwnWorld> {
+		const world = new OwnWorld({
+			count: 30,
+			runOf: (item) => ({ durationMs: (item === 29 ? 10 : 400) * SECOND }),
+			savesProgress: true,
+			onError: 'stopWorkflow',
+		});
+		Object.assign(world.runOf(29), { end: 'failed' });
+		expect((await world.execute()).error).toBeDefined();
+		expect(world.started).toHaveLength(30);
+		world.killAfter(8 * SECOND);
+		const { attempt } = await world.retry({ workflow: 'saved', edit });
+		expect(attempt.status).toBe('crashed');
+		return world;
+	}
+
+	test('items that it lets begin anew are in doubt, and named with nothing', async () => {
+		const world = await killInRetry({ values: 1 });
+		const before = world.started.length;
+		expect(before).toBeGreaterThan(40);
+		const { error } = await world.retry();
+		expect(error?.message).toMatch(MESSAGE);
+		expect(world.started).toHaveLength(before);
+	});
+
+	test.each<[string, EditSpec]>([
+		["a 'Get a run'", { operation: 'get', hasWrongKey: true }],
+		['a dry run', { operation: 'dryRun' }],
+	])('they stay so after %s', async (_, edit) => {
+		const world = await killInRetry({ values: 1 });
+		const before = world.started.length;
+		expect((await world.retry({ workflow: 'saved', edit })).error).toBeDefined();
+		const { error } = await world.retry({ workflow: 'saved', edit: { values: 1 } });
+		expect(error?.message).toMatch(MESSAGE);
+		expect(created(world)).toHaveLength(before);
+	});
+
+	test("a 'Get a run' gets its runs, whatever is in doubt", async () => {
+		const world = await killInRetry({ values: 1 });
+		const edit = { operation: 'get' as const, waits: false };
+		expect((await world.retry({ workflow: 'saved', edit })).items).toHaveLength(30);
+	});
+
+	test('runs that are not waited for any more are output as they are', async () => {
+		const kills = [{ atMs: 2 * SECOND, awayMs: SECOND }];
+		const runOf = () => ({ durationMs: 400 * SECOND });
+		const world = new OwnWorld({ count: 3, runOf, kills, savesProgress: true });
+		expect((await world.execute()).attempt.status).toBe('crashed');
+		const before = world.requests.length;
+		const { jsons } = await world.retry({ workflow: 'saved', edit: { waits: false } });
+		const runs = [...world.runs].sort((a, b) => itemOf(a) - itemOf(b));
+		expect(jsons).toEqual(runs.map(({ id }) => ({ agent_id: 1, run_id: id, status: 'pending' })));
+		expect(world.requests).toHaveLength(before);
+	});
+
+	test('a clock that was set back proves nothing', async () => {
+		const world = new OwnWorld({
+			count: 20,
+			runOf: () => ({ durationMs: 400 * SECOND }),
+			options: { pollInterval: 65, maxConcurrency: 2 },
+			service: { tripMs: [10, 10] },
+			kills: [{ atMs: 1, afterRequest: 4, awayMs: SECOND }],
+		});
+		const { attempt } = await world.execute();
+		expect(attempt.status).toBe('crashed');
+		const before = world.started.length;
+		expect(before).toBeGreaterThan(0);
+		world.setClock(-3_600 * SECOND);
+		expect((await world.retry()).error?.message).toMatch(MESSAGE);
+		expect(world.started).toHaveLength(before);
 	});
 });
 

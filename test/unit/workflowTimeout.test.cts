@@ -52,6 +52,21 @@ test("is counted anew in n8n's Retry", async () => {
 	expect(world.started).toEqual([0, 1, 1]);
 });
 
+test("n8n's Retry counts it from its own beginning in each turn of a loop", async () => {
+	const world = new OwnWorld({
+		turns: 2,
+		runOf: () => ({ durationMs: 100 * SECOND }),
+		options: { timeout: 0, pollInterval: 5 },
+		cancelAtMs: 50 * SECOND,
+		savesProgress: true,
+	});
+	expect((await world.execute()).attempt.status).toBe('canceled');
+	world.world.executions[0]!.workflowTimeoutS = 160;
+	// The second turn begins after 50 s.
+	const { attempt } = await world.retry();
+	expect(attempt.error?.message).toContain('has not finished within 80 s');
+});
+
 test('that is near keeps the wait in memory, and a hint says so', async () => {
 	const options = { pollInterval: 110 };
 	// 130 s are left after the poll at 440.

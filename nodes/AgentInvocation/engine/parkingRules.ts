@@ -54,6 +54,8 @@ interface Begun {
 	passesResponse: boolean;
 	/** When the node began, in ms since the epoch. */
 	beganOn: number;
+	/** When its first run in this execution began, which in a loop may be another one. */
+	firstBeganOn: number;
 	/** Whether the execution has been parked before. */
 	hasParked: boolean;
 	/** Whether it was just resumed from being parked. */
@@ -63,11 +65,11 @@ interface Begun {
 /** Finds out what this host allows. */
 export async function openParking(
 	context: IExecuteFunctions,
-	{ passesResponse, beganOn, hasParked, isResumed }: Begun,
+	{ passesResponse, beganOn, firstBeganOn, hasParked, isResumed }: Begun,
 ): Promise<Parking> {
 	const engine = await engineObstacle(context, passesResponse);
 	const time = new PassTime();
-	const endsOn = endOfWorkflow(context, beganOn);
+	const endsOn = endOfWorkflow(context, firstBeganOn);
 	const holdsFrom = isResumed ? startOfRecovery(clock.now()) : -Infinity;
 	// Asked only when needed, since it reads executions from n8n's database.
 	let waiter: Promise<string | undefined> | undefined;
@@ -102,16 +104,16 @@ function startOfRecovery(now: number): number {
 
 /**
  * When a wait has to end because of the workflow's own timeout, in ms since the epoch; parked time counts.
- * For a retry, n8n gives the beginning of the execution that is retried, so `beganOn` is used.
+ * For a retry, n8n gives the beginning of the execution that is retried, so the node's own is used.
  *
- * @param beganOn when the node began
+ * @param firstBeganOn when the node's first run in this execution began
  */
-function endOfWorkflow(context: IExecuteFunctions, beganOn: number): number {
+function endOfWorkflow(context: IExecuteFunctions, firstBeganOn: number): number {
 	const { executionTimeout = 0 } = workflowSettings(context) ?? {};
 	if (executionTimeout <= 0) return Infinity;
 	const isRetry = context.getMode() === 'retry';
 	const establishedOn = isRetry ? undefined : context.getExecutionContext?.()?.establishedAt;
-	return (establishedOn ?? beganOn) + executionTimeout * 1_000 - BEFORE_WORKFLOW_TIMEOUT_MS;
+	return (establishedOn ?? firstBeganOn) + executionTimeout * 1_000 - BEFORE_WORKFLOW_TIMEOUT_MS;
 }
 
 /**

@@ -13,7 +13,7 @@ const FORMAT = 1;
 /** What n8n keeps of the node over its runs in an execution. */
 interface Kept {
 	format: typeof FORMAT;
-	/** The execution that the node runs in, and when it first ran in it, in ms since the epoch. */
+	/** The execution that the node runs in, and when its first run in it began, in ms since the epoch. */
 	execution?: { id: string; beganOn: number };
 	byRunIndex: Record<string, StoredMemory>;
 }
@@ -31,8 +31,8 @@ export class Memory {
 		readonly opening: Opening,
 		/** What n8n stores. */
 		private readonly stored: StoredMemory,
-		/** When the node began in this execution, in ms since the epoch. */
-		readonly beganOn: number,
+		/** When the node's first run in this execution began, in ms since the epoch. */
+		readonly firstBeganOn: number,
 		/** Forgets all items: the node has succeeded, and n8n does not retry it any more. */
 		readonly clear: () => void,
 	) {}
@@ -57,6 +57,7 @@ export class Memory {
 		const [opening, stored] = openingOf(found, {
 			executionId,
 			entered: enteredIn(context),
+			date: Date.now(),
 			mostAttempts: mostAttempts(context),
 			mayHaveBegun: await mayHaveBegun(context, found, executionId),
 			count: context.getInputData().length,
@@ -65,13 +66,17 @@ export class Memory {
 		if (all.execution?.id !== executionId) {
 			all.execution = { id: executionId, beganOn: Date.now() };
 		}
-		const { beganOn } = all.execution;
-		return new Memory(opening, stored, beganOn, () => {
+		return new Memory(opening, stored, all.execution.beganOn, () => {
 			delete byRunIndex[runIndex];
 			// In n8n's Retry, nothing else tells later runs of the node when the execution began.
 			const isNeeded = Object.keys(byRunIndex).length > 0 || context.getMode() === 'retry';
 			if (!isNeeded) delete kept.agentInvocation;
 		});
+	}
+
+	/** When this run of the node began in this execution, in ms since the epoch. */
+	get beganOn(): number {
+		return this.stored.beganOn;
 	}
 
 	/**

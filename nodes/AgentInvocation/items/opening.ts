@@ -7,6 +7,8 @@ export interface StoredMemory {
 	executionId: string;
 	/** A hash of what the user has entered in the node. */
 	entered: string;
+	/** When the node began in that execution, in ms since the epoch. */
+	beganOn: number;
 	/** How many attempts have begun in that execution. */
 	attempts: number;
 	/** Whether the host has passed a response to `execute`; with Retry On Fail, it does not always. */
@@ -39,6 +41,8 @@ export interface Opening {
 interface Present {
 	executionId: string;
 	entered: string;
+	/** In ms since the epoch. */
+	date: number;
 	/** How many attempts Retry On Fail allows. */
 	mostAttempts: number;
 	/** Whether items may have begun after n8n stored the memory. */
@@ -50,9 +54,9 @@ interface Present {
 /** Decides how a run of the node begins, and with which memory. Changes nothing of what it is given. */
 export function openingOf(
 	found: StoredMemory | undefined,
-	{ executionId, entered, mostAttempts, mayHaveBegun, count }: Present,
+	{ executionId, entered, date, mostAttempts, mayHaveBegun, count }: Present,
 ): [Opening, StoredMemory] {
-	const begun = { executionId, entered, attempts: 1 };
+	const begun = { executionId, entered, beganOn: date, attempts: 1 };
 	if (!found) return [{ beginning: 'first' }, { ...begun, items: {} }];
 	const { suspension, ...kept } = found;
 	const isRetried = found.executionId !== executionId;

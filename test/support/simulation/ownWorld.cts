@@ -142,6 +142,11 @@ export class OwnWorld {
 		this.setting.clock.after(ms, act);
 	}
 
+	/** Kills n8n after so long, which is back a second later. */
+	killAfter(ms: number): void {
+		this.setting.n8n.killLater(ms, 1_000);
+	}
+
 	/** Sets n8n's clock. */
 	setClock(byMs: number): void {
 		this.setting.clock.shift += byMs;

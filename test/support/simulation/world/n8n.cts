@@ -43,10 +43,15 @@ export class N8n {
 			}
 		}
 		for (const { atMs, awayMs, afterRequest } of this.world.kills) {
-			const kill = () => this.later(atMs, () => this.kill(awayMs));
+			const kill = () => this.killLater(atMs, awayMs);
 			if (afterRequest === undefined) kill();
 			else this.host.network.onRequest(afterRequest, kill);
 		}
+	}
+
+	/** Kills the process after so long. */
+	killLater(ms: number, awayMs: number): void {
+		this.later(ms, () => this.kill(awayMs));
 	}
 
 	/** Does something later, whatever becomes of the process. */

@@ -94,18 +94,21 @@ export function endsBeforeWorkflow(facts: Facts): string[] {
 	const { history, isClockRight, isServiceWell } = facts;
 	if (!isClockRight || history.kills.length > 0) return [];
 	return history.attempts.flatMap((attempt) => {
-		const { timedOutAt, beganAt, retryOf } = attempt;
+		const { timedOutAt, beganAt } = attempt;
 		const spec = facts.spec(attempt);
-		const isPlain =
-			spec.maxTries === 0 && spec.turns === 1 && !retryOf && spec.resumesLateMs < 1_000;
-		const isLong = spec.workflowTimeoutS * 1_000 >= SHORTEST_WORKFLOW_MS;
+		const isPlain = spec.maxTries === 0 && spec.resumesLateMs < 1_000;
+		// Where less than that is left when a turn begins, n8n ends it (docs/waiting.md).
+		const { turn } = attempt.calls.at(-1) ?? {};
+		const { at = beganAt } = attempt.calls.find((call) => call.turn === turn) ?? {};
+		const isLong = beganAt + spec.workflowTimeoutS * 1_000 - at >= SHORTEST_WORKFLOW_MS;
 		if (timedOutAt === undefined || !isPlain || !isLong || !facts.isWaiting(spec)) return [];
 		const creates = history.requests.filter(
 			({ execution, kind }) => execution === attempt && kind !== 'poll',
 		);
 		const isAtWork = creates.some(({ answeredAt }) => answeredAt > timedOutAt - TIMEOUT_IS_NEAR_MS);
 		const started = creates.filter(({ started }) => started !== undefined).length;
-		const mayStart = spec.operation === 'create' && !isServiceWell && started < spec.items.length;
+		const mayStart =
+			spec.operation === 'create' && !isServiceWell && started < spec.items.length * spec.turns;
 		return isAtWork || mayStart
 			? []
 			: [

@@ -1,4 +1,11 @@
-import { isOtherNode, itemOf, specOf, type SeenRequest, type SeenRun } from '../history.cts';
+import {
+	isOtherNode,
+	itemOf,
+	specOf,
+	turnOf,
+	type SeenRequest,
+	type SeenRun,
+} from '../history.cts';
 import { isTrue, type Facts } from './facts.cts';
 
 /** No input item starts two runs. */
@@ -55,6 +62,29 @@ function wasToBeStored(
 	return (requestsByRun.get(run.id) ?? []).some((poll) => poll.execution === execution);
 }
 
+/**
+ * Whether n8n had stored that the node was at work before it began an item for the first time with these values:
+ * the item is in doubt from then on.
+ */
+function wasToBeDoubted(
+	{ runsByTag }: Facts,
+	run: SeenRun,
+	{ execution, sentAt }: SeenRequest,
+): boolean {
+	const others = runsByTag.get(run.tag)!.filter(({ request }) => request);
+	const isFirst = others.find((one) => valuesOf(one) === valuesOf(run))?.id === run.id;
+	const stored = execution.saves.filter(({ at, why }) => at <= sentAt && why !== 'begin').at(-1);
+	return isFirst && suspensionOf(stored?.memory ?? '{}', turnOf(run.tag)) !== undefined;
+}
+
+/** What a stored memory says of a suspension. */
+function suspensionOf(memory: string, turn: number): object | undefined {
+	const { agentInvocation } = JSON.parse(memory) as {
+		agentInvocation?: { byRunIndex: Record<string, { suspension?: object }> };
+	};
+	return agentInvocation?.byRunIndex[turn]?.suspension;
+}
+
 /** Whether a second run may be started for an item that has started one. */
 function maySupersede(
 	facts: Facts,
@@ -71,7 +101,8 @@ function maySupersede(
 	if (isOther && itemOf(facts.history.world, first.tag).isVolatile) return true;
 	// Another attempt had started it, and n8n ended before it stored that.
 	const isAttempt = spec.maxTries > 0 || before.execution.retryOf !== undefined;
-	if (isAttempt && !isStored(before) && !wasToBeStored(facts, first, before)) return true;
+	const isLost = isAttempt && !isStored(before) && !wasToBeStored(facts, first, before);
+	if (isLost && !wasToBeDoubted(facts, first, before)) return true;
 	const isRetried = spec.maxTries > 0 || before.execution !== then.execution;
 	const hasFailed = first.spec.end !== 'succeeded' && first.endsAt <= then.sentAt;
 	// One that is output has not failed for n8n, though its output begins with `error`.

@@ -1,0 +1,77 @@
+import { plant, type PlantedDefect } from './plant.cts';
+
+/** Defects of what is known of an item after a user has changed the node. */
+export const changed: PlantedDefect[] = [
+	plant(
+		'an item that begins anew in a changed node is not doubted after a crash',
+		'items/opening.ts',
+		'.every(({ isOld }) => isOld)',
+		'.length === 0',
+	),
+	plant(
+		'a result makes the node forget what the item had started before',
+		'item.ts',
+		"return { is: 'done', fingerprints, run, outputs, ...how, earlier };",
+		"return { is: 'done', fingerprints, run, outputs, ...how, earlier: earlier && undefined };",
+	),
+	plant(
+		'a wait makes the node forget what the item had started before',
+		'waiting/wait.ts',
+		"{ is: 'waiting', fingerprints, run, wait, earlier }",
+		"{ is: 'waiting', fingerprints, run, wait, earlier: earlier && undefined }",
+	),
+	plant(
+		'a refused create makes the node forget what the item had started before',
+		'operations/run/startRun.ts',
+		'failed(mayHaveStarted ? inDoubt : item, failure)',
+		"failed(mayHaveStarted ? inDoubt : { is: 'notBegun' }, failure)",
+	),
+	plant(
+		'values that are put back do not find their runs',
+		'items/opening.ts',
+		'const own = record.entered ?? before;',
+		'const own = before;',
+	),
+	plant(
+		'an item that is in doubt is no more so for another operation',
+		'items/nodeRun.ts',
+		'toBegin(recordsOf(item)));',
+		'toBegin([]));',
+	),
+	plant(
+		'a date before the suspension proves that nothing has begun',
+		'engine/crash.ts',
+		'date >= beganOn && ',
+		'',
+	),
+	plant(
+		'a result keeps the format of an earlier attempt',
+		'operations/run/startRun.ts',
+		'const result = plan.waits ?',
+		'const result = plan.waits && isOfUnfinishedRun(own) ?',
+	),
+	plant(
+		"in a loop, n8n's Retry counts the workflow's timeout from each turn",
+		'items/memory.ts',
+		" || context.getMode() === 'retry'",
+		'',
+	),
+	plant(
+		'a wrong option of the node fails what waits',
+		'items/nodeRun.ts',
+		"({ is }) => is === 'notBegun');",
+		"({ is }) => is === 'notBegun' || is === 'waiting');",
+	),
+	plant(
+		'after a crash it waits even where the user has turned that off',
+		'items/nodeRun.ts',
+		'return waits ?',
+		'return waits || !waits ?',
+	),
+	plant(
+		"the editor's own copy of the fields counts as entered",
+		'engine/host.ts',
+		"return typeof mappingMode === 'string' ?",
+		"return typeof mappingMode === 'number' ?",
+	),
+];
