@@ -42,6 +42,21 @@ test.each<[string, number, Said]>([
 	expect(hints).toEqual([]);
 });
 
+test.each([
+	[330, 1],
+	[200, 0],
+])('an item that the service does not let begin for %d s: %d hints', async (seconds, count) => {
+	const mostUnderWay = 1;
+	const { hints, jsons } = await execute({
+		count: 2,
+		runOf: () => ({ durationMs: seconds * SECOND }),
+		service: { mostUnderWay },
+		options: { maxConcurrency: 2 },
+	});
+	expect(jsons).toHaveLength(2);
+	expect(hints).toEqual(Array(count).fill(expect.stringContaining('refused to begin an item')));
+});
+
 test('stored from the start with such an interval polls each 65 s, and a hint says so', async () => {
 	const { world, hints } = await lasting(100 * SECOND, {
 		options: { pollInterval: 30, whereToWait: 'stored' },

@@ -60,12 +60,14 @@ interface Begun {
 	hasParked: boolean;
 	/** Whether it was just resumed from being parked. */
 	isResumed: boolean;
+	/** The hints before the suspension that has just ended. */
+	hints?: string[] | undefined;
 }
 
 /** Finds out what this host allows. */
 export async function openParking(
 	context: IExecuteFunctions,
-	{ passesResponse, beganOn, firstBeganOn, hasParked, isResumed }: Begun,
+	{ passesResponse, beganOn, firstBeganOn, hasParked, isResumed, hints }: Begun,
 ): Promise<Parking> {
 	const engine = await engineObstacle(context, passesResponse);
 	const time = new PassTime();
@@ -85,7 +87,7 @@ export async function openParking(
 		latestEndOn: endsOn - beganOn < SHORTEST_WORKFLOW_MS ? Infinity : endsOn,
 		pollsFrom: Math.min(holdsFrom + RECOVERY_MS.beforeEnds, time.momentOf(endsOn)),
 		parksFrom: holdsFrom + RECOVERY_MS.beforeParks,
-		hints: new Set(),
+		hints: new Set(hints),
 	};
 }
 

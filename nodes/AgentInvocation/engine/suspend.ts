@@ -29,6 +29,8 @@ export interface Suspension {
 	beganOn: number;
 	/** Whether the node was to start runs. */
 	startsRuns: boolean;
+	/** The hints for the output panel so far. */
+	hints: string[];
 }
 
 /** What the action is to do. */

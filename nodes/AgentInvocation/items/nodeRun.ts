@@ -20,7 +20,7 @@ import { refused } from './refused';
 import { stopError } from './stopError';
 import { readWaitPlan } from './waitPlan';
 import { whenToPark } from './whenToPark';
-import { hintAtInterval } from './whereToWait';
+import { hintAtInterval, hintAtRefusals } from './whereToWait';
 import type { LoopEnd, Work } from './work';
 
 /** One pass of the node, up to its end or the next suspension. */
@@ -59,7 +59,12 @@ export class NodeRun {
 			pollsFrom: parking.pollsFrom,
 			cancel: context.getExecutionCancelSignal?.(),
 			begin: (item, index, signal) =>
-				this.step(index, item, signal, (work) => operation.begin(item, work)),
+				this.step(index, item, signal, async (work) => {
+					const since = clock.now();
+					const begun = await operation.begin(item, work);
+					await hintAtRefusals(clock.now() - since, parking);
+					return begun;
+				}),
 			poll: (item, index, signal) =>
 				this.step(index, item, signal, async ({ service }) => {
 					const polled = await pollRun(item, { ...parking, service, signal });
@@ -170,7 +175,8 @@ export class NodeRun {
 		const until =
 			end.is === 'parked' ? Math.ceil(clock.date() + end.until - clock.now()) : undefined;
 		const startsRuns = operation.runs === 'starts';
-		memory.suspend({ source, until, beganOn: Date.now(), startsRuns });
+		const hints = [...parking.hints];
+		memory.suspend({ source, until, beganOn: Date.now(), startsRuns, hints });
 		const runs = this.items.filter(({ is }) => is === 'waiting').length;
 		return requestSuspension(context, { source, until, runs });
 	}

@@ -47,6 +47,7 @@ export async function processItems(
 		firstBeganOn,
 		hasParked,
 		isResumed: hasParked && beginning === 'resume',
+		hints: suspension?.hints,
 	});
 	return await new NodeRun(context, operation, memory, source, parking).run();
 }

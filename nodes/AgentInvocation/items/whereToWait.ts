@@ -39,3 +39,15 @@ export async function hintAtInterval(
 		);
 	}
 }
+
+/**
+ * Adds a hint if the service has refused for long to begin an item: until it does, nothing is stored.
+ *
+ * @param tookMs how long the item took to begin
+ */
+export async function hintAtRefusals(tookMs: number, { obstacle, hints }: Parking): Promise<void> {
+	if (tookMs <= STAYS_IN_MEMORY_MS || (await obstacle()) !== undefined) return;
+	hints.add(
+		'For more than five minutes, the service refused to begin an item. Meanwhile the node waited in memory, where a restart of n8n ends it.',
+	);
+}
