@@ -104,7 +104,10 @@ function toBeginAgain(
 	const again = Object.entries(items).map(([index, item]): [string, Item] => {
 		const records = recordsOf(item).map((record) => {
 			const own = record.entered ?? before;
-			return { ...record, entered: own, isOld: own !== entered };
+			const isOld = own !== entered;
+			// The service has the result still, if it is ever needed.
+			const left = isOld && record.is === 'done' ? { ...record, outputs: [] } : record;
+			return { ...left, entered: own, isOld };
 		});
 		// What has started nothing, such as a dry run, counts only for the next attempt of the same node.
 		const left = records.filter(({ is, isOld, fingerprints }, at) => {

@@ -121,7 +121,7 @@ export function goOnFrom(
 	const own = { ...record, entered: undefined, isOld: false, earlier: toBegin(others).earlier };
 	const { run } = own;
 	if (!run) return own;
-	if (own.is === 'done' && !isOfUnfinishedRun(own)) {
+	if (own.is === 'done' && own.outputs.length > 0 && !isOfUnfinishedRun(own)) {
 		const seen = own.outputs[0] as unknown as Run;
 		const result = plan.waits ? resultOf(own, seen, run, plan.options) : own;
 		// If it would fail, by the options as they are now, it is polled and fails as any other run does.

@@ -271,3 +271,31 @@ export const changedNodes: fc.Arbitrary<Part> = fc.record({
 		),
 	),
 });
+
+/** A loop in a workflow with a timeout of its own, which is stopped in one of its turns and retried. */
+export const timedLoops: fc.Arbitrary<Part> = fc.record({
+	service: services({
+		limiter: never,
+		mostUnderWay: never,
+		odd: never,
+		tripMs: fc.constant([5, 5]),
+		faults: fc.constant([]),
+	}),
+	executions: one(
+		executionWith({
+			...creates,
+			items: itemsOf(itemThatTakes(fc.integer({ min: 20_000, max: 150_000 })), 1, 2),
+			turns: fc.integer({ min: 2, max: 3 }),
+			maxTries: fc.constant(0),
+			starter: fc.constant<Starter>('schedule'),
+			callers: fc.constant([]),
+			resumesLateMs: fc.constant(0),
+			options: optionsWith({ timeout: fc.constantFrom(0, 3_600), checkFirst: never }),
+			workflowTimeoutS: fc.integer({ min: 160, max: 500 }),
+			cancelAtMs: sometimes(1, ms(150_000)),
+			credentialAway: never,
+			retries: fc.array(retry, { minLength: 1, maxLength: 2 }),
+		}),
+	),
+	kills: noKills,
+});

@@ -90,7 +90,8 @@ export const retry: fc.Arbitrary<RetrySpec> = fc.record({
 export const retryOfChanged: fc.Arbitrary<RetrySpec> = fc
 	.record({
 		afterMs: fc.oneof(ms(10_000), ms(1_000_000)),
-		workflow: mostly<RetrySpec['workflow']>('saved', 3, fc.constant('original')),
+		workflow: mostly<RetrySpec['workflow']>('saved', 1, fc.constant('original')),
+		killedAfterMs: sometimes(2, fc.oneof(ms(5_000), ms(100_000))),
 		changesNode: mostly(false, 3, fc.constant(true)),
 		edit: sometimes(
 			1,

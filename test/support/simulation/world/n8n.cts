@@ -196,7 +196,10 @@ export class N8n {
 		this.later(retry.afterMs, () => {
 			if (this.isAway) return this.retryLater(row);
 			const next = this.database.addRetry(row, retry, left);
-			if (next) this.run(next);
+			if (!next) return;
+			const { killedAfterMs } = retry;
+			if (killedAfterMs !== undefined) this.killLater(killedAfterMs, 1_000);
+			this.run(next);
 		});
 	}
 

@@ -147,6 +147,8 @@ export interface RetrySpec {
 	workflow: 'original' | 'saved';
 	/** Whether the user has changed the node's parameters before, though not what they give. */
 	changesNode?: boolean;
+	/** When n8n is killed, so long after the Retry has begun; it is back a second later. */
+	killedAfterMs?: number;
 	/** What else is otherwise in the saved workflow, for this Retry. */
 	edit?: EditSpec;
 }

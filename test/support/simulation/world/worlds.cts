@@ -11,6 +11,7 @@ import {
 	interrupted,
 	stoppedTwice,
 	stops,
+	timedLoops,
 } from './aimsAtRetries.cts';
 import {
 	agentLists,
@@ -66,6 +67,7 @@ export const worlds: fc.Arbitrary<World> = fc
 			{ weight: 3, arbitrary: changedNodes },
 			{ weight: 1, arbitrary: interrupted },
 			{ weight: 1, arbitrary: stoppedTwice },
+			{ weight: 1, arbitrary: timedLoops },
 			{ weight: 1, arbitrary: crowds },
 			{ weight: 1, arbitrary: leftAlone },
 			{ weight: 1, arbitrary: refusedByChance },

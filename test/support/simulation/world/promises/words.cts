@@ -42,9 +42,11 @@ export function speaksPlainly(facts: Facts): string[] {
 /** What it stores stays within its bound. */
 export function storesLittle(facts: Facts): string[] {
 	return facts.history.attempts.flatMap((attempt) => {
-		const { items, turns, options } = facts.spec(attempt);
+		const { items, turns } = facts.spec(attempt);
 		// What is output has to be stored, however long it is; an error is kept in so many words.
-		const isOutput = options.onUnsuccessfulRun === 'output';
+		const isOutput = facts
+			.chain(attempt)
+			.some((one) => facts.spec(one).options.onUnsuccessfulRun === 'output');
 		const ofText = facts.history.world.service.isWordy ? LONGEST_MESSAGE : 0;
 		const most =
 			3_000 + turns * items.length * (1_500 + (ofText && isOutput ? LONGEST_REASON : ofText));
