@@ -10,6 +10,9 @@ const building = `node_modules/.cache/build-${process.pid}`;
 
 const clean = () => rm(building, { recursive: true, force: true });
 
+// The mark of a module that may have a default export; none of ours has one.
+const MARK = 'Object.defineProperty(exports, "__esModule", { value: true });\n';
+
 // The published code is read too: it looks like the source, which tsc's own indentation does not.
 async function compile() {
 	const tsc = [require.resolve('typescript/bin/tsc'), '--outDir', building];
@@ -19,7 +22,7 @@ async function compile() {
 	const style = await prettier.resolveConfig(__filename);
 	for (const file of (await filesIn(building)).filter((name) => name.endsWith('.js'))) {
 		const filepath = path.join(building, file);
-		const text = await readFile(filepath, 'utf8');
+		const text = (await readFile(filepath, 'utf8')).replace(MARK, '');
 		await writeFile(filepath, await prettier.format(text, { ...style, filepath }));
 	}
 }
