@@ -155,9 +155,9 @@ export function isInDoubt(item: Item): boolean {
 	return recordsOf(item).some(({ is }) => is === 'inDoubt');
 }
 
-/** The run of an item, if one is known. */
+/** The run of an item, if one is known that it has started, or got, as the node is now. */
 export function runOf(item: Item): KnownRun | undefined {
-	return item.run ?? recordsOf(item)[0]?.run;
+	return item.run ?? recordsOf(item).find(({ isOld }) => !isOld)?.run;
 }
 
 function unlessEmpty(records: Item[]): Item[] | undefined {

@@ -100,11 +100,11 @@ export function enteredIn(context: IExecuteFunctions): string {
 	);
 	const text = JSON.stringify(fields, (_, entry: unknown) => {
 		if (!isJsonObject(entry)) return entry;
-		const { mode, mappingMode, value } = entry;
+		const { mode, mappingMode, value, schema } = entry;
 		// The label of a choice from a list, and its link, say nothing about what was chosen.
 		if (entry.__rl === true) return { mode, value };
 		// Nor does the editor's own copy of the fields.
-		return typeof mappingMode === 'string' ? { mappingMode, value } : entry;
+		return Array.isArray(schema) ? { mappingMode, value } : entry;
 	});
 	return createHash('sha256').update(text).digest('base64').slice(0, 16);
 }

@@ -29,6 +29,8 @@ export interface Suspension {
 	beganOn: number;
 	/** Whether the node was to start runs. */
 	startsRuns: boolean;
+	/** How many items the node has. */
+	items: number;
 	/** The hints for the output panel so far. */
 	hints: string[];
 }

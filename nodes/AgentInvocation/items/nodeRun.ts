@@ -176,7 +176,8 @@ export class NodeRun {
 			end.is === 'parked' ? Math.ceil(clock.date() + end.until - clock.now()) : undefined;
 		const startsRuns = operation.runs === 'starts';
 		const hints = [...parking.hints];
-		memory.suspend({ source, until, beganOn: Date.now(), startsRuns, hints });
+		const items = this.count;
+		memory.suspend({ source, until, beganOn: Date.now(), startsRuns, items, hints });
 		const runs = this.items.filter(({ is }) => is === 'waiting').length;
 		return requestSuspension(context, { source, until, runs });
 	}

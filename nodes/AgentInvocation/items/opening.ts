@@ -63,7 +63,8 @@ export function openingOf(
 	const isChanged = isRetried && found.entered !== entered;
 	// A suspension is no new attempt.
 	const attempts = found.attempts + (suspension ? 0 : 1);
-	const items = mayHaveBegun ? withDoubts(found.items, count) : found.items;
+	const most = Math.max(count, suspension?.items ?? 0);
+	const items = mayHaveBegun ? withDoubts(found.items, most) : found.items;
 	const stored = { ...kept, ...(isRetried ? begun : { attempts }), items };
 	if (suspension && !isChanged) {
 		return [{ beginning: isRetried ? 'afterCrash' : 'resume', suspension }, stored];

@@ -21,6 +21,9 @@ export const BASE_URL_REPLACEMENTS: ReadonlyArray<[pattern: RegExp, by: string]>
 	[/^([^/]+:\/\/[^/?#]+)$/, '$1/api/v1'],
 ];
 
+/** Characters that may come with a pasted text, and that nobody sees. */
+const INVISIBLE = /[\u200B-\u200D\u2060\uFEFF]/g;
+
 /**
  * Checks a credential before anything is sent with it: an address with a user, a query or a fragment
  * would take the API key, or the path, somewhere else than its reader thinks.
@@ -28,7 +31,8 @@ export const BASE_URL_REPLACEMENTS: ReadonlyArray<[pattern: RegExp, by: string]>
  * @throws FailureError if it may not be used
  */
 export function checkCredential(data: Record<string, unknown>): ServiceCredential {
-	const entered = typeof data.baseUrl === 'string' ? data.baseUrl.trim() : '';
+	const given = typeof data.baseUrl === 'string' ? data.baseUrl : '';
+	const entered = given.replace(INVISIBLE, '').trim();
 	const baseUrl = BASE_URL_REPLACEMENTS.reduce(
 		(url, [pattern, by]) => url.replace(pattern, by),
 		entered,

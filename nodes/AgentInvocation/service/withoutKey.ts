@@ -6,7 +6,10 @@ const SHORTEST_SECRET = 8;
 /** Takes the API key out of an answer, since what a service or a proxy quotes is shown to users and stored by n8n. */
 export function withoutKey<T>(answer: Answer<T>, apiKey: string): Answer<T> {
 	const { body, serviceError, requestId, reason } = answer;
-	const clean = <V>(value: V) => replaceIn(value, apiKey);
+	// As it is, as it stands in an address, and as a proxy may log it.
+	const encoded = [encodeURIComponent(apiKey), Buffer.from(apiKey).toString('base64')];
+	const clean = <V>(value: V) =>
+		[apiKey, ...encoded].reduce((left, form) => replaceIn(left, form), value);
 	return {
 		...answer,
 		...(body !== undefined && apiKey.length >= SHORTEST_SECRET && { body: clean(body) }),

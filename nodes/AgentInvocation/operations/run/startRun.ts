@@ -127,7 +127,9 @@ export function goOnFrom(
 		// If it would fail, by the options as they are now, it is polled and fails as any other run does.
 		if (result.is === 'done') return result;
 	}
-	const lastSeen = { run_id: run.runId, status: 'pending' };
+	// One that was given and not seen yet may not be there at all.
+	const isSeen = own.is !== 'waiting' || own.wait.status !== undefined;
+	const lastSeen = isSeen || !plan.waits ? { run_id: run.runId, status: 'pending' } : undefined;
 	const isEarlier = plan.startsRuns;
 	return startedRun(own, run, work, plan, { lastSeen, isEarlier, isDueNow: true });
 }
@@ -138,7 +140,7 @@ function startedRun(
 	run: KnownRun,
 	{ parking }: ItemWork,
 	{ waits, options, where }: WaitPlan,
-	known: Omit<WaitStart, 'options' | 'where'> & { lastSeen: Run },
+	known: Omit<WaitStart, 'options' | 'where'>,
 ): Item {
 	const begun = { options, where, ...known };
 	const waiting = beginWait(item, run, begun, parking);

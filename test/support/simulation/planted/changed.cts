@@ -71,7 +71,7 @@ export const changed: PlantedDefect[] = [
 	plant(
 		"the editor's own copy of the fields counts as entered",
 		'engine/host.ts',
-		"return typeof mappingMode === 'string' ?",
-		"return typeof mappingMode === 'number' ?",
+		'return Array.isArray(schema) ?',
+		'return Array.isArray(mappingMode) ?',
 	),
 ];
