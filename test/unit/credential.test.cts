@@ -11,6 +11,7 @@ test.each([
 	['HTTPS://Agents.Example.com:443//', 'https://agents.example.com/api/v1'],
 	['https://agents.example.com/API/v1', 'https://agents.example.com/API/v1'],
 	['https://agents.example.com/elsewhere/', 'https://agents.example.com/elsewhere'],
+	['\u200bhttps://agents.example.com\ufeff', 'https://agents.example.com/api/v1'],
 	['localhost/api', 'https://localhost/api'],
 	['https://agents.example.com/to/http://b', 'https://agents.example.com/to/http://b'],
 ])('the base URL %j is %s', (baseUrl, expected) => {

@@ -5,6 +5,8 @@ import { isAgentPage, toAgent } from '../../nodes/AgentInvocation/service/types.
 import type { Service } from '../../nodes/AgentInvocation/service/service.ts';
 import { clock } from '../../nodes/AgentInvocation/clock.ts';
 import { RateLimiter } from '../../nodes/AgentInvocation/service/rateLimiter.ts';
+import { execute } from '../support/simulation/ownWorld.cts';
+import { json } from '../support/simulation/world/answers.cts';
 import { settle } from '../support/virtualTime.cts';
 import { settled } from '../support/outcome.cts';
 
@@ -390,4 +392,16 @@ test.each([
 	[[], false],
 ])('that %j is a page of agents: %p', (body, expected) => {
 	expect(isAgentPage(body)).toBe(expected);
+});
+
+test.each(['Προσ', 'προσ', 'ΠΡΟΣ', 'Προ'])('a filter finds a Greek name: %s', async (filter) => {
+	const agents = [{ id: 1, name: 'Προσωπικό', description: null, parameters: [] }];
+	const { jsons } = await execute({
+		operation: 'list',
+		hand: {
+			respond: () => json(200, { agents, pagination: { total: 1 } }),
+			parameters: () => ({ options: { filter } }),
+		},
+	});
+	expect(jsons).toHaveLength(1);
 });

@@ -440,6 +440,28 @@ describe('of an execution that was ended, in a node that the user has changed', 
 		expect(created(world)).toHaveLength(before);
 	});
 
+	test('items that are not there for one Retry stay so', async () => {
+		const kills = [{ atMs: 8 * SECOND, awayMs: SECOND }];
+		const isOnce = { now: false };
+		const world = new OwnWorld({
+			count: 20,
+			runOf: (item) => ({
+				durationMs: (item === 0 ? 60 : 400) * SECOND,
+				...(item === 0 && { end: 'failed' as const }),
+			}),
+			savesProgress: true,
+			kills,
+			hand: { input: (items) => (isOnce.now ? items.slice(0, 1) : items) },
+		});
+		expect((await world.execute()).attempt.status).toBe('crashed');
+		expect(world.started).toHaveLength(20);
+		isOnce.now = true;
+		expect((await world.retry({ workflow: 'saved' })).error?.message).toContain('failed');
+		isOnce.now = false;
+		await world.retry({ workflow: 'saved' });
+		expect(world.started.filter((item) => item > 9)).toHaveLength(10);
+	});
+
 	test("a 'Get a run' gets its runs, whatever is in doubt", async () => {
 		const world = await killInRetry({ values: 1 });
 		const edit = { operation: 'get' as const, waits: false };
@@ -525,4 +547,44 @@ describe('of an item whose options can no longer be read', () => {
 		expect(parks[0]?.at).toBeLessThan(30 * SECOND);
 		expect(items).toHaveLength(1);
 	});
+});
+
+describe('in a node with other values, of a create that starts nothing', () => {
+	const error = { code: 'refused', message: 'No.', request_id: 'r' };
+
+	test('what is said does not name the runs of the old values', async () => {
+		const hand: Hand = {};
+		const runOf = () => ({ durationMs: 60 * SECOND });
+		const world = new OwnWorld({ count: 2, options: { timeout: 5 }, hand, runOf });
+		expect((await world.execute()).error).toBeDefined();
+		hand.respond = ({ kind }) => (kind === 'create' ? json(400, { error }) : undefined);
+		const { error: thrown } = await world.retry({ workflow: 'saved', edit: { values: 1 } });
+		const said = `${thrown?.message} ${thrown?.description} ${JSON.stringify(thrown?.context)}`;
+		for (const { id } of world.runs) expect(said).not.toContain(id);
+		expect(said).not.toContain("'Retry' in Executions keeps");
+	});
+});
+
+test("a field of the name 'mappingMode' is one that the user has entered", async () => {
+	const hand: Hand = {};
+	const enter = (region: string) => {
+		const value = { mappingMode: 'fast', region, tag: 'e0t0i0' };
+		const parameters = { mappingMode: 'defineBelow', value, schema: [] };
+		hand.node = { parameters: { parameters } as never };
+		hand.parameters = () => ({ specifyParameters: 'fields', parameters });
+	};
+	enter('north');
+	const runOf = () => ({ durationMs: 60 * SECOND });
+	const world = new OwnWorld({ hand, options: { timeout: 5 }, runOf });
+	await world.execute();
+	enter('south');
+	await world.retry({ workflow: 'saved' });
+	expect(world.started).toEqual([0, 0]);
+});
+
+test("a 'Get a run' gives up on one that was never seen as soon as in the first attempt", async () => {
+	const fault = { kind: 'redirect', on: 'poll', share: 1, isDone: false, status: 307 } as const;
+	const world = new OwnWorld({ operation: 'get', service: { faults: [fault] } });
+	const attempts = [await world.execute(), await world.retry()];
+	expect(attempts.map(({ ms }) => ms < 60 * SECOND)).toEqual([true, true]);
 });

@@ -157,6 +157,18 @@ describe('the API key', () => {
 		});
 	});
 
+	test('is taken out as it stands in an address or in a log, too', async () => {
+		const apiKey = 'abc+def/ghi&jkl<mno==';
+		const forms = [apiKey, encodeURIComponent(apiKey), Buffer.from(apiKey).toString('base64')];
+		const { host, service } = await open({
+			body: JSON.stringify({ status: 'x', output: forms.join(' ') }),
+		});
+		host.credential = { baseUrl: BASE_URL, apiKey };
+		later();
+		const output = '(API key) (API key) (API key)';
+		expect(await service.send(getRun(7, RUN_ID))).toMatchObject({ body: { output } });
+	});
+
 	test('is taken out also where it has eight characters alone', async () => {
 		const { host, service } = await open({
 			body: JSON.stringify({ status: 'x', output: '12345678' }),

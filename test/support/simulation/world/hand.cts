@@ -1,4 +1,9 @@
-import type { ICredentialDataDecryptedObject, IDataObject, INode } from 'n8n-workflow';
+import type {
+	ICredentialDataDecryptedObject,
+	IDataObject,
+	INode,
+	INodeExecutionData,
+} from 'n8n-workflow';
 
 import type { Answered } from './answers.cts';
 import type { SeenRequest } from './history.cts';
@@ -17,6 +22,8 @@ export interface Hand {
 	limits?: { limiter: Limiter; retryAfter: LimiterSpec['retryAfter'] };
 	/** Parameters of the node by their names, in place of the world's. */
 	parameters?(item: number): IDataObject;
+	/** The input items, in place of all that there are: 'Execute Once' gives the first alone. */
+	input?(items: INodeExecutionData[]): INodeExecutionData[];
 	/** What n8n gives of the credential, in place of the world's. */
 	credential?(item: number): Promise<ICredentialDataDecryptedObject>;
 	/** What each request costs n8n before it is sent, in ms; n8n sends one after the other. */

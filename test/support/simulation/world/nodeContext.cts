@@ -95,7 +95,7 @@ export function contextFor(call: Call): IExecuteFunctions {
 		kept: keep(`node:${node.name}`),
 		keptForAll: keep('flow') ?? {},
 		executionId: spec.host === 'bare' ? undefined : attempt.id,
-		items,
+		items: hand.input?.(items) ?? items,
 		parameters: (index) => {
 			// Getters are read when the node asks, as n8n then evaluates an expression.
 			const own = Object.getOwnPropertyDescriptors(hand.parameters?.(index) ?? {});
