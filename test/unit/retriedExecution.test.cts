@@ -570,7 +570,7 @@ test("a field of the name 'mappingMode' is one that the user has entered", async
 	const enter = (region: string) => {
 		const value = { mappingMode: 'fast', region, tag: 'e0t0i0' };
 		const parameters = { mappingMode: 'defineBelow', value, schema: [] };
-		hand.node = { parameters: { parameters } as never };
+		hand.node = { parameters: { parameters } };
 		hand.parameters = () => ({ specifyParameters: 'fields', parameters });
 	};
 	enter('north');
