@@ -140,7 +140,7 @@ export function failedForGood(item: Item, failure: Failure): ItemThatIs<'failed'
 }
 
 /** The item to be begun, from what its records tell. */
-export function toBegin(records: Item[]): ItemThatIs<'notBegun'> {
+export function toBegin(records: Item[] = []): ItemThatIs<'notBegun'> {
 	return { is: 'notBegun', earlier: unlessEmpty(records) };
 }
 
@@ -160,7 +160,8 @@ export function runOf(item: Item): KnownRun | undefined {
 	return item.run ?? recordsOf(item).find(({ isOld }) => !isOld)?.run;
 }
 
-function unlessEmpty(records: Item[]): Item[] | undefined {
+/** Records as they are stored: absent if there are none. */
+export function unlessEmpty(records: Item[]): Item[] | undefined {
 	return records.length > 0 ? records : undefined;
 }
 

@@ -53,8 +53,7 @@ export class NodeRun {
 			concurrency,
 			stopsAtFailure: !continues(context),
 			// After a resume in the same execution, n8n has just stored everything.
-			checkpoints:
-				operation.runs === 'starts' && parking.checkpoints && memory.opening.beginning !== 'resume',
+			checkpoints: this.startsRuns && parking.checkpoints && memory.opening.beginning !== 'resume',
 			time: parking.time,
 			pollsFrom: parking.pollsFrom,
 			cancel: context.getExecutionCancelSignal?.(),
@@ -85,6 +84,10 @@ export class NodeRun {
 		return [await this.outputs()];
 	}
 
+	private get startsRuns(): boolean {
+		return this.operation.runs === 'starts';
+	}
+
 	private get items(): Item[] {
 		return Array.from({ length: this.count }, (_, index) => this.memory.item(index));
 	}
@@ -94,24 +97,23 @@ export class NodeRun {
 	 * and the options of this pass.
 	 */
 	private async prepare(): Promise<void> {
-		const { memory, operation } = this;
+		const { memory } = this;
 		for (const [index, item] of this.items.entries()) {
 			if (item.is === 'inDoubt') {
-				const isRefused = operation.runs === 'starts';
-				memory.note(index, isRefused ? refused(item) : toBegin(recordsOf(item)));
+				memory.note(index, this.startsRuns ? refused(item) : toBegin(recordsOf(item)));
 			}
 			if (item.is === 'waiting') memory.note(index, await this.resumed(index, item));
 		}
 	}
 
 	private async resumed(index: number, item: Waiting): Promise<Item> {
-		const { context, memory, operation, parking } = this;
+		const { context, memory, parking } = this;
 		const wait = onClockOfNow(item.wait, parking);
 		if (memory.opening.beginning === 'resume') return { ...item, wait };
 		// In another execution, the user may have changed the options.
 		try {
 			const work = { context, itemIndex: index, parking };
-			const { waits, options, where } = await readWaitPlan(work, operation.runs === 'starts');
+			const { waits, options, where } = await readWaitPlan(work, this.startsRuns);
 			return waits ? { ...item, wait: { ...wait, options, where } } : toBegin(recordsOf(item));
 		} catch (thrown) {
 			return failed(item, failureOf(thrown));
@@ -166,7 +168,7 @@ export class NodeRun {
 
 	/** Asks the engine for a suspension, after which it runs the node again. */
 	private suspend(end: LoopEnd & { is: 'parked' | 'checkpoint' }): NodeOutput {
-		const { context, operation, memory, source, parking } = this;
+		const { context, memory, source, parking, startsRuns, count: items } = this;
 		// Stored dates are those of the machine's clock, which may have been changed meanwhile.
 		const { changedBy } = parking.time;
 		for (const [index, item] of this.items.entries()) {
@@ -174,9 +176,7 @@ export class NodeRun {
 		}
 		const until =
 			end.is === 'parked' ? Math.ceil(clock.date() + end.until - clock.now()) : undefined;
-		const startsRuns = operation.runs === 'starts';
 		const hints = [...parking.hints];
-		const items = this.count;
 		memory.suspend({ source, until, beganOn: Date.now(), startsRuns, items, hints });
 		const runs = this.items.filter(({ is }) => is === 'waiting').length;
 		return requestSuspension(context, { source, until, runs });

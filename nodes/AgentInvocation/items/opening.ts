@@ -1,5 +1,5 @@
 import type { Suspension } from '../engine/suspend';
-import { NOT_BEGUN, recordsOf, toBegin, type Item } from '../item';
+import { NOT_BEGUN, recordsOf, toBegin, unlessEmpty, type Item } from '../item';
 
 /** What n8n stores of one run of the node. */
 export interface StoredMemory {
@@ -117,7 +117,7 @@ function toBeginAgain(
 		const [newest, ...older] = left;
 		// An item in doubt stays in doubt, and is refused.
 		const stays = newest?.is === 'inDoubt';
-		return [index, stays ? { ...newest, earlier: toBegin(older).earlier } : toBegin(left)];
+		return [index, stays ? { ...newest, earlier: unlessEmpty(older) } : toBegin(left)];
 	});
 	return Object.fromEntries(again);
 }

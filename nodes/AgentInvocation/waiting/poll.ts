@@ -84,7 +84,7 @@ function afterSeeing(item: Waiting, answer: Answer, seen: Run, pass: Pass): Item
 		durationsOf(run.baseUrl, run.agentId).learn(seen);
 		const result = resultOf(item, seen, run, wait.options);
 		const hasFailed = result.is === 'failed' && result.earlier === item.earlier;
-		return wait.isEarlier && hasFailed ? begunAnew(item) : result;
+		return wait.isEarlier && hasFailed ? toBegin(item.earlier) : result;
 	}
 	const limitOn = limitOf(wait, pass);
 	if (pass.time.dateOf(answer.sentAt ?? 0) >= limitOn) return timeIsUp(item, seen, limitOn);
@@ -109,7 +109,7 @@ function afterFailing(item: Waiting, answer: Answer, polling: Polling, askedOn: 
 	const doubtfulAnswers = wait.doubtfulAnswers + (isDoubtful ? 1 : 0);
 	if (!isToCome && !isRetried(answer, purpose, doubtfulAnswers)) {
 		const isGone = failure.details.code === 'run_not_found';
-		return wait.isEarlier && isGone ? begunAnew(item) : failed(item, failure);
+		return wait.isEarlier && isGone ? toBegin(item.earlier) : failed(item, failure);
 	}
 	const met: Wait = { ...wait, failuresInARow: wait.failuresInARow + 1, doubtfulAnswers };
 	if (isAtLimit && met.graceFrom === undefined) {
@@ -124,11 +124,6 @@ function afterFailing(item: Waiting, answer: Answer, polling: Polling, askedOn: 
 	return isGraceOver(met, answer, Math.max(delay, askedMs), polling)
 		? noAnswer(next, failure, limitOn)
 		: dueAfter(next, delay, askedMs, polling);
-}
-
-/** The item of which this run is forgotten. */
-function begunAnew({ earlier = [] }: Waiting): Item {
-	return toBegin(earlier);
 }
 
 /**

@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import type { IDataObject } from 'n8n-workflow';
 
 import { clock } from '../../clock';
-import { done, failed, toBegin, type Item, type ItemThatIs, type KnownRun } from '../../item';
+import { done, failed, unlessEmpty, type Item, type ItemThatIs, type KnownRun } from '../../item';
 import type { ItemWork } from '../../items/operation';
 import { answerKinds } from '../../service/answerKinds';
 import { createRun } from '../../service/endpoints';
@@ -118,7 +118,7 @@ export function goOnFrom(
 	if (!record) return undefined;
 	// The node as it is now would start the same, so the record counts as its own.
 	const others = earlier.filter((other) => other !== record);
-	const own = { ...record, entered: undefined, isOld: false, earlier: toBegin(others).earlier };
+	const own = { ...record, entered: undefined, isOld: false, earlier: unlessEmpty(others) };
 	const { run } = own;
 	if (!run) return own;
 	if (own.is === 'done' && own.outputs.length > 0 && !isOfUnfinishedRun(own)) {
