@@ -203,6 +203,28 @@ describe('of an execution that failed', () => {
 		});
 	});
 
+	test('of a result of other values, only its run is kept', async () => {
+		const long = 'x'.repeat(10_000);
+		const world = new OwnWorld({
+			count: 2,
+			runOf: (item) => ({
+				durationMs: (1 + item) * SECOND,
+				end: item === 1 ? 'failed' : 'succeeded',
+				shown: { output: item === 0 ? long : null },
+			}),
+		});
+		const { attempt } = await world.execute();
+		expect(attempt.saves.at(-1)!.memory).toContain(long);
+		const edit = { values: 1, hasWrongKey: true };
+		const changed = await world.retry({ workflow: 'saved', edit });
+		const { memory } = changed.attempt.saves.at(-1)!;
+		expect(memory).not.toContain(long);
+		expect(memory).toContain(world.runs[0]!.id);
+		// Put back, it is asked for.
+		await world.retry({ workflow: 'saved' });
+		expect(world.seen(0).error?.message).not.toContain('may have started');
+	});
+
 	test('all items are output in the format of now', async () => {
 		const said = { durationMs: 10, isJson: true, shown: { output: '{"is":"done"}' } };
 		const isWrong = (item: number) => item === 1;
