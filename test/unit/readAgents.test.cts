@@ -103,14 +103,15 @@ test('it ends at an empty page when the total is too high, missing or no number'
 			total,
 		}));
 		expect(given).toEqual(ids(0, 150));
-		expect(asked).toHaveLength(3);
+		// Where agents seem to be missing, once more.
+		expect(asked).toHaveLength(total === 9_999 ? 6 : 3);
 	}
 });
 
 test('it ends when a page repeats, and gives an agent that stands on two pages once', async () => {
 	const repeating = await read(() => ({ ids: ids(0, 100), total: 9_999 }));
 	expect(repeating.ids).toEqual(ids(0, 100));
-	expect(repeating.asked).toHaveLength(2);
+	expect(repeating.asked).toHaveLength(4);
 
 	const shifted = await read((limit, offset) => {
 		const from = offset === 0 ? 0 : offset - 10;
@@ -121,7 +122,7 @@ test('it ends when a page repeats, and gives an agent that stands on two pages o
 
 describe('a list that changes while it is read', () => {
 	/** Reads a list of 250 that `change` may change before each page. */
-	async function readChanging(change: (list: number[], page: number) => void, limit = Infinity) {
+	async function readChanging(change: (list: number[], page: number) => unknown, limit = Infinity) {
 		const list = ids(0, 250);
 		const shown = new Set<number>();
 		let page = 0;
@@ -157,6 +158,11 @@ describe('a list that changes while it is read', () => {
 			if (page === 1) list.splice(50, 1);
 		}, 120);
 		expect(given).toEqual(ids(0, 121).filter((id) => id !== 50));
+	});
+
+	test.each([1, 2, 3])('gives every agent, where their order changes before page %d', async (when) => {
+		const { ids: given } = await readChanging((list, page) => page === when && list.reverse());
+		expect(given.sort((one, other) => one! - other!)).toEqual(ids(0, 250));
 	});
 
 	test('at every page is read three times, and misses none that a reading has found', async () => {

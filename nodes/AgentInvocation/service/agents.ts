@@ -27,13 +27,15 @@ const KEPT_MS = 60_000;
  * pages, and is given once. The list ends with a page that holds nothing new, or that is not full and reaches
  * `total`.
  *
- * If `total` changes during a reading, the agents have moved: one may be on no page that is read. The list is
- * then read again. If it changes every time, all agents that any reading found are given.
+ * If `total` changes during a reading, or fewer agents are found than it says, they have moved: one may be on
+ * no page that is read. The list is then read again, as long as that may find more. In the end, all agents
+ * that any reading found are given.
  */
 class AgentList {
 	private agents = new Map<unknown, Agent>();
 
-	private readonly ofEarlierReadings = new Map<unknown, Agent>();
+	/** Those of earlier readings in which agents have moved. */
+	private readonly before = new Map<unknown, Agent>();
 
 	private readings = 1;
 
@@ -90,11 +92,24 @@ class AgentList {
 		this.next += agents.length;
 		const isLast = agents.length < asked && this.next === total;
 		this.isComplete = isLast || this.agents.size === known;
-		if (this.isComplete && this.hasMoved) add(this.agents, [...this.ofEarlierReadings.values()]);
+		if (this.isComplete) this.complete();
+	}
+
+	/** Ends the list, or begins another reading if this one may have missed agents. */
+	private complete(): void {
+		const { before, offset, total = 0 } = this;
+		const areMissing = this.agents.size > 0 && offset + this.agents.size < total;
+		if (!this.hasMoved && !areMissing) return;
+		const known = before.size;
+		add(before, [...this.agents.values()]);
+		const mayFindMore = before.size > known && offset + before.size < total;
+		if (mayFindMore && this.readings < MOST_READINGS) this.readAgain();
+		else this.agents = before;
 	}
 
 	private readAgain(): void {
-		add(this.ofEarlierReadings, [...this.agents.values()]);
+		add(this.before, [...this.agents.values()]);
+		this.isComplete = false;
 		this.agents = new Map();
 		this.next = this.offset;
 		this.total = undefined;

@@ -1,6 +1,5 @@
 import type { IDataObject } from 'n8n-workflow';
 
-import { asText } from '../failure';
 import {
 	isAgentPage,
 	isCreatedRun,
@@ -58,8 +57,7 @@ export function dryRun(agentId: number, bindings: ParameterBinding[]): ServiceRe
 
 /** Gets the status of a run, and its result once it has finished. An answer about another run does not count. */
 export function getRun(agentId: number, runId: string): ServiceRequest<Run> {
-	const isAsked = ({ run_id: id }: Run) =>
-		asText(id ?? runId).toLowerCase() === runId.toLowerCase();
+	const isAsked = ({ run_id: id }: Run) => String(id).toLowerCase() === runId.toLowerCase();
 	return {
 		method: 'GET',
 		path: `/agents/${agentId}/runs/${encodeURIComponent(runId)}`,

@@ -96,8 +96,9 @@ export function toText(value: unknown): string {
 	return ['string', 'number', 'boolean', 'bigint'].includes(typeof value) ? String(value) : '';
 }
 
+/** Whether this is a run. Pages about the health of a proxy have a `status` too, but no `run_id`. */
 export function isRun(value: unknown): value is Run {
-	return isJsonObject(value) && typeof value.status === 'string';
+	return isCreatedRun(value) && 'status' in value && typeof value.status === 'string';
 }
 
 /** Whether this is a created run. Only the ID is checked, since without it the run would be lost. */

@@ -58,7 +58,7 @@ export function shownOf({ outputs, isJson }: ItemThatIs<'done'>): IDataObject[] 
 
 /** Whether the output is a run that had not finished: it was not waited for, or had reached its time limit. */
 export function isOfUnfinishedRun({ outputs: [output] }: ItemThatIs<'done'>): boolean {
-	return isRun(output) && output.run_id !== undefined && !isFinished(output);
+	return isRun(output) && !isFinished(output);
 }
 
 /** What a model is to do that gets this item as its tool's answer; undefined if the output says all. */

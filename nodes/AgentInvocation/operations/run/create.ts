@@ -7,7 +7,7 @@ import { done, type Item, type ItemThatIs } from '../../item';
 import { dryRun } from '../../service/endpoints';
 import { read } from '../../service/read';
 import { READ_PATIENCE_MS } from '../../service/retryPolicy';
-import { isCreatedRun, isJsonObject, isRun } from '../../service/types';
+import { isJsonObject, isRun } from '../../service/types';
 import { nameRun } from '../../wording';
 import { agentField } from '../agentField';
 import { findAgent, readAgent } from '../findAgent';
@@ -170,7 +170,7 @@ async function compile(
 	const patience = isDry ? { signal } : { signal, patienceMs };
 	const request = dryRun(agentId, bindings);
 	const compiled = await read(service, request, { agentId, bindings }, patience);
-	if (!isCreatedRun(compiled) || !isRun(compiled)) return compiled;
+	if (!isRun(compiled)) return compiled;
 	const runId = String(compiled.run_id);
 	throw new UnansweredError({
 		message: `The service started a run in place of a dry run${nameRun({ agentId, runId })}`,

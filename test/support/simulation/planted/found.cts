@@ -57,6 +57,18 @@ export const found: PlantedDefect[] = [
 		'this.hasMoved &&= ',
 	),
 	plant(
+		'a list in which agents are missing is not read again',
+		'service/agents.ts',
+		'const areMissing = ',
+		'const areMissing = false && ',
+	),
+	plant(
+		'a page without the ID of a run counts as the run',
+		'service/endpoints.ts',
+		'isRun(body) && isAsked(body)',
+		"isRun({ run_id: runId, ...(body as object) }) && isAsked({ run_id: runId, ...(body as object) } as Run)",
+	),
+	plant(
 		'a 302 or 303 to a create has started nothing',
 		'service/answer.ts',
 		"if (status === 302 || status === 303) return 'seeOther';",

@@ -186,7 +186,7 @@ export const agentLists: fc.Arbitrary<Part> = fc.record({
 			count: fc.oneof(fc.integer({ min: 2, max: 8 }), fc.integer({ min: 90, max: 210 })),
 			areOdd: fc.boolean(),
 			changesAfter: fc.array(fc.integer({ min: 1, max: 6 }), { maxLength: 2 }),
-			change: fc.constantFrom('gone', 'new'),
+			change: fc.constantFrom('gone', 'new', 'order'),
 		}),
 		faults: fc.constant([]),
 		limiter: never,

@@ -86,7 +86,11 @@ const ANSWERS: Record<FaultKind, Makes> = {
 				},
 			}),
 		),
-	otherShape: () => answer(200, JSON.stringify({ ok: true, items: [] })),
+	otherShape: ({ number }) => {
+		// A page about the health of a proxy looks like a run that has no ID.
+		const health = { status: number % 4 < 2 ? 'failed' : 'succeeded', output: 'all is well' };
+		return answer(200, JSON.stringify(number % 2 === 0 ? { ok: true, items: [] } : health));
+	},
 	stray429: () => answer(429, ''),
 	drips: () => thrown('ERR_NEVER', undefined, 'never'),
 	blocked: () =>

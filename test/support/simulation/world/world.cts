@@ -96,7 +96,7 @@ export interface ServiceSpec {
 		areOdd: boolean;
 		/** After which requests of the list, counted from 1, one of them is gone or a new one is there. */
 		changesAfter: number[];
-		change: 'gone' | 'new';
+		change: 'gone' | 'new' | 'order';
 	};
 	/** What `Retry-After` says on a share of all answers that are not refusals. */
 	odd?: { share: number; retryAfter: string };
