@@ -58,13 +58,11 @@ export interface Wait {
 
 interface Known {
 	/**
-	 * Hashes of what the item was to start. There are two if the agent was given by name: one with the name,
-	 * and one with the ID that was found for it.
+	 * Hashes of what the item was to start: with the agent's name, if it was given so, and with its ID. In an
+	 * older record also hashes of all that was entered in the node while the record counted.
 	 */
 	fingerprints?: string[];
-	/** A hash of what the user had entered in the node; absent if that is what is entered now. */
-	entered?: string;
-	/** Whether that is something else now. The record then counts only if the item would start the same run. */
+	/** Whether something else is entered now. The record then counts only if the item would start the same run. */
 	isOld?: boolean;
 	run?: KnownRun;
 	/**

@@ -364,7 +364,7 @@ export const errors: Row[] = [
 			credential: 'changing',
 			changesTo: SERVICE,
 		},
-		"This node's credential was removed or changed while the node was running (run … of agent 3)",
+		"This node's credential is gone, or its address is another one than before (run … of agent 3)",
 		"use 'Get a run' with a credential for that address",
 	],
 

@@ -11,7 +11,7 @@ beforeEach(() => jest.useFakeTimers());
 afterEach(() => jest.useRealTimers());
 
 const RUN_ID = '11111111-2222-4333-8444-555555555555';
-const OUTPUT = { status: 'succeeded', output: 'Done.' };
+const OUTPUT = { run_id: RUN_ID, status: 'succeeded', output: 'Done.' };
 const response = { actionResponses: [], metadata: {} } as never;
 
 /** Executes it; gives what it output or threw, and how many requests it has sent. */
@@ -29,7 +29,7 @@ async function run({ parameters, ...told }: Told = {}, given?: never) {
 			...parameters,
 		},
 		request() {
-			const body = JSON.stringify({ run_id: RUN_ID, ...(sent++ > 0 && OUTPUT) });
+			const body = JSON.stringify(sent++ > 0 ? OUTPUT : { run_id: RUN_ID });
 			return Promise.resolve({ statusCode: 200, headers: {}, body });
 		},
 		hint: (hint) => hints.push(hint),

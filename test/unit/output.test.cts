@@ -11,7 +11,7 @@ const HOUR = 3_600 * SECOND;
 async function get(shown: IDataObject, said: Said = {}) {
 	const { world, jsons, error } = await execute({
 		operation: 'get',
-		hand: { respond: () => json(200, shown) },
+		hand: { respond: ({ runId }) => json(200, { run_id: runId, ...shown }) },
 		...said,
 	});
 	const run_id = world.runs[0]!.id;
@@ -165,7 +165,10 @@ describe('a model is told what to do', () => {
 	const tool = (shown: object, said: Said = {}): Said => ({
 		waits: false,
 		...said,
-		hand: { respond: () => json(200, shown), node: { type: 'agentInvocationTool' } },
+		hand: {
+			respond: ({ runId }) => json(200, { run_id: runId, ...shown }),
+			node: { type: 'agentInvocationTool' },
+		},
 	});
 
 	test.each(['pending', 'running', 'odd'])('of a run that is %s', async (status) => {

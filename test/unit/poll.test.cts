@@ -124,12 +124,14 @@ describe('an answer', () => {
 	const isAnswer = (body: object) =>
 		getRun(1, ASKED).hasShape({ status: 'succeeded', output: 'Done.', ...body });
 
-	test.each([{ run_id: '11111111-2222-4333-8444-555555555555' }, { run_id: 7 }])(
-		'with %j is about another run',
-		(body) => expect(isAnswer(body)).toBe(false),
+	test.each([
+		...[{ run_id: '11111111-2222-4333-8444-555555555555' }, { run_id: 7 }],
+		...[{}, { run_id: null }, { run_id: '' }, { run_id: ASKED, status: 1 }],
+	])('with %j is not about the run that was asked for', (body) =>
+		expect(isAnswer(body)).toBe(false),
 	);
 
-	test.each([{}, { run_id: null }, { run_id: ASKED }, { run_id: ASKED.toUpperCase() }])(
+	test.each([{ run_id: ASKED }, { run_id: ASKED.toUpperCase() }])(
 		'with %j is about the run that was asked for',
 		(body) => expect(isAnswer(body)).toBe(true),
 	);

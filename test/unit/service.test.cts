@@ -150,7 +150,11 @@ describe('the API key', () => {
 	});
 
 	test('is taken out of what an agent says, in names and lists as well', async () => {
-		const body = JSON.stringify({ status: 'succeeded', output: [`k ${KEY}`, { [KEY]: 7 }, null] });
+		const body = JSON.stringify({
+			run_id: RUN_ID,
+			status: 'succeeded',
+			output: [`k ${KEY}`, { [KEY]: 7 }, null],
+		});
 		const { service } = await open({ body });
 		expect(await service.send(getRun(7, RUN_ID))).toMatchObject({
 			body: { output: ['k (API key)', { '(API key)': 7 }, null] },
@@ -161,7 +165,7 @@ describe('the API key', () => {
 		const apiKey = 'abc+def/ghi&jkl<mno==';
 		const forms = [apiKey, encodeURIComponent(apiKey), Buffer.from(apiKey).toString('base64')];
 		const { host, service } = await open({
-			body: JSON.stringify({ status: 'x', output: forms.join(' ') }),
+			body: JSON.stringify({ run_id: RUN_ID, status: 'x', output: forms.join(' ') }),
 		});
 		host.credential = { baseUrl: BASE_URL, apiKey };
 		later();
@@ -171,7 +175,7 @@ describe('the API key', () => {
 
 	test('is taken out also where it has eight characters alone', async () => {
 		const { host, service } = await open({
-			body: JSON.stringify({ status: 'x', output: '12345678' }),
+			body: JSON.stringify({ run_id: RUN_ID, status: 'x', output: '12345678' }),
 		});
 		host.credential = { baseUrl: BASE_URL, apiKey: '12345678' };
 		later();
@@ -179,7 +183,9 @@ describe('the API key', () => {
 	});
 
 	test('is left there where it is so short that it may be part of a word', async () => {
-		const { host, service } = await open({ body: JSON.stringify({ status: 'is', output: 'is' }) });
+		const { host, service } = await open({
+			body: JSON.stringify({ run_id: RUN_ID, status: 'is', output: 'is' }),
+		});
 		host.credential = { baseUrl: BASE_URL, apiKey: 'is' };
 		later();
 		expect(await service.send(getRun(7, RUN_ID))).toMatchObject({ body: { output: 'is' } });

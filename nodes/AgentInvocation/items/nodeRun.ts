@@ -93,14 +93,16 @@ export class NodeRun {
 	}
 
 	/**
-	 * Brings the items up to date: those in doubt are refused if they would start runs, and waits get the clock
-	 * and the options of this pass.
+	 * Brings the items up to date: those in doubt are refused if they would start runs and have nothing to go on
+	 * from, and waits get the clock and the options of this pass.
 	 */
 	private async prepare(): Promise<void> {
 		const { memory } = this;
 		for (const [index, item] of this.items.entries()) {
-			if (item.is === 'inDoubt') {
-				memory.note(index, this.startsRuns ? refused(item) : toBegin(recordsOf(item)));
+			if (item.is === 'inDoubt' || item.is === 'notBegun') {
+				const records = recordsOf(item);
+				const isOnlyDoubt = records.length > 0 && records.every(({ is }) => is === 'inDoubt');
+				memory.note(index, this.startsRuns && isOnlyDoubt ? refused(item) : toBegin(records));
 			}
 			if (item.is === 'waiting') memory.note(index, await this.resumed(index, item));
 		}

@@ -1,5 +1,5 @@
 import type { Suspension } from '../engine/suspend';
-import { NOT_BEGUN, recordsOf, toBegin, unlessEmpty, type Item } from '../item';
+import { isInDoubt, NOT_BEGUN, recordsOf, toBegin, type Item } from '../item';
 
 /** What n8n stores of one run of the node. */
 export interface StoredMemory {
@@ -77,16 +77,18 @@ export function openingOf(
 }
 
 /**
- * The items, with all those in doubt that may have begun since: those of which nothing is known, or only what
- * they were to start before the user changed the node.
+ * The items, with all those in doubt that may have begun since: those that have not begun, and those that may
+ * have begun anew since their run had failed.
  */
 function withDoubts(items: Record<string, Item>, count: number): Record<string, Item> {
 	const doubted = { ...items };
 	for (let index = 0; index < count; index++) {
 		const item = items[index] ?? NOT_BEGUN;
-		const { earlier } = item;
-		const begins = item.is === 'notBegun' && (earlier ?? []).every(({ isOld }) => isOld);
-		if (begins) doubted[index] = { is: 'inDoubt', earlier };
+		const { earlier = [] } = item;
+		const mayBegin = item.is === 'notBegun' || (item.is === 'waiting' && item.wait.isEarlier);
+		if (mayBegin && !isInDoubt(item)) {
+			doubted[index] = { ...item, earlier: [{ is: 'inDoubt' }, ...earlier] };
+		}
 	}
 	return doubted;
 }
@@ -104,20 +106,19 @@ function toBeginAgain(
 ): Record<string, Item> {
 	const again = Object.entries(items).map(([index, item]): [string, Item] => {
 		const records = recordsOf(item).map((record) => {
-			const own = record.entered ?? before;
-			const isOld = own !== entered;
+			const { fingerprints = [] } = record;
+			const all = record.isOld ? fingerprints : [...new Set([...fingerprints, before])];
+			const isOld = !all.includes(entered);
 			// The service has the result still, if it is ever needed.
 			const left = isOld && record.is === 'done' ? { ...record, outputs: [] } : record;
-			return { ...left, entered: own, isOld };
+			// What has started nothing, such as a dry run, has no fingerprints.
+			return { ...left, fingerprints: record.fingerprints && all, isOld };
 		});
-		// What has started nothing, such as a dry run, counts only for the next attempt of the same node.
+		// Such a record counts only for the next attempt of the same node.
 		const left = records.filter(({ is, isOld, fingerprints }, at) => {
 			return fingerprints !== undefined || is === 'inDoubt' || (at === 0 && !isOld);
 		});
-		const [newest, ...older] = left;
-		// An item in doubt stays in doubt, and is refused.
-		const stays = newest?.is === 'inDoubt';
-		return [index, stays ? { ...newest, earlier: unlessEmpty(older) } : toBegin(left)];
+		return [index, toBegin(left)];
 	});
 	return Object.fromEntries(again);
 }

@@ -1,8 +1,10 @@
-import { failed, type Item, type ItemThatIs } from '../item';
+import { failed, recordsOf, type Item, type ItemThatIs } from '../item';
 
-/** An item for which no run is started, since it may have one. */
-export function refused(item: Item & { agentId?: number }): ItemThatIs<'failed'> {
-	const { agentId } = item;
+/** An item in doubt, for which no run is started, since it may have one. */
+export function refused(item: Item): ItemThatIs<'failed'> {
+	const [agentId] = recordsOf(item).flatMap((record) =>
+		record.is === 'inDoubt' ? (record.agentId ?? []) : [],
+	);
 	const run = agentId === undefined ? 'a run' : `a run of agent ${agentId}`;
 	return {
 		...failed(item, {

@@ -1,7 +1,7 @@
 import type { IExecuteFunctions } from 'n8n-workflow';
 
 import { toNodeError } from '../engine/nodeError';
-import { isInDoubt } from '../item';
+import { isInDoubt, recordsOf } from '../item';
 import { sentences, type Failure } from '../failure';
 import { few } from '../wording';
 import type { Memory } from './memory';
@@ -23,7 +23,10 @@ export function stopError(
 		(other) => other !== index,
 	);
 	// A run that may exist is not among the runs that are known.
-	const inDoubt = otherItems.filter((other) => isInDoubt(memory.item(other)));
+	const inDoubt = otherItems.filter((other) => {
+		const [newest] = recordsOf(memory.item(other));
+		return newest?.is === 'inDoubt';
+	});
 	const hasMore = otherItems.some((other) => memory.item(other).is !== 'failed');
 	const description = sentences(
 		failure.description,

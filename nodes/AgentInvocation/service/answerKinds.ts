@@ -154,7 +154,7 @@ const KINDS = {
 	credentialChanged: {
 		mayHaveStarted: false,
 		retried: {},
-		message: "This node's credential was removed or changed while the node was running",
+		message: "This node's credential is gone, or its address is another one than before",
 		description:
 			"The runs go on where they were started. To get their results, use 'Get a run' with a credential for that address.",
 	},

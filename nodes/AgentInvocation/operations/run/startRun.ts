@@ -3,8 +3,17 @@ import { createHash } from 'node:crypto';
 import type { IDataObject } from 'n8n-workflow';
 
 import { clock } from '../../clock';
-import { done, failed, unlessEmpty, type Item, type ItemThatIs, type KnownRun } from '../../item';
+import {
+	done,
+	failed,
+	isInDoubt,
+	unlessEmpty,
+	type Item,
+	type ItemThatIs,
+	type KnownRun,
+} from '../../item';
 import type { ItemWork } from '../../items/operation';
+import { refused } from '../../items/refused';
 import { answerKinds } from '../../service/answerKinds';
 import { createRun } from '../../service/endpoints';
 import { explainAnswer } from '../../service/explainAnswer';
@@ -71,6 +80,8 @@ export async function startRun(
 	const identified = await identify(item, wanted, work, plan);
 	if ('is' in identified) return identified;
 
+	if (isInDoubt(item)) return refused(item);
+
 	// In doubt from now on, until the answer says otherwise.
 	const { agentId, fingerprints } = identified;
 	const { earlier } = item;
@@ -118,7 +129,7 @@ export function goOnFrom(
 	if (!record) return undefined;
 	// The node as it is now would start the same, so the record counts as its own.
 	const others = earlier.filter((other) => other !== record);
-	const own = { ...record, entered: undefined, isOld: false, earlier: unlessEmpty(others) };
+	const own = { ...record, isOld: false, earlier: unlessEmpty(others) };
 	const { run } = own;
 	if (!run) return own;
 	if (own.is === 'done' && own.outputs.length > 0 && !isOfUnfinishedRun(own)) {

@@ -3,10 +3,10 @@ import { plant, type PlantedDefect } from './plant.cts';
 /** Defects of what is known of an item after a user has changed the node. */
 export const changed: PlantedDefect[] = [
 	plant(
-		'an item that begins anew in a changed node is not doubted after a crash',
+		'an item that begins anew is not doubted after a crash',
 		'items/opening.ts',
-		'.every(({ isOld }) => isOld)',
-		'.length === 0',
+		'if (mayBegin && !isInDoubt(item)) {',
+		'if (mayBegin && !item.earlier) {',
 	),
 	plant(
 		'a result makes the node forget what the item had started before',
@@ -29,14 +29,14 @@ export const changed: PlantedDefect[] = [
 	plant(
 		'values that are put back do not find their runs',
 		'items/opening.ts',
-		'const own = record.entered ?? before;',
-		'const own = before;',
+		'const all = record.isOld ? fingerprints :',
+		'const all = record.isOld ? [] :',
 	),
 	plant(
 		'an item that is in doubt is no more so for another operation',
 		'items/nodeRun.ts',
-		'toBegin(recordsOf(item)));',
-		'toBegin([]));',
+		'refused(item) : toBegin(records));',
+		'refused(item) : toBegin(isOnlyDoubt ? [] : records));',
 	),
 	plant(
 		'a date before the suspension proves that nothing has begun',

@@ -66,7 +66,7 @@ export const found: PlantedDefect[] = [
 		'a page without the ID of a run counts as the run',
 		'service/endpoints.ts',
 		'isRun(body) && isAsked(body)',
-		"isRun({ run_id: runId, ...(body as object) }) && isAsked({ run_id: runId, ...(body as object) } as Run)",
+		'isRun({ run_id: runId, ...(body as object) }) && isAsked({ run_id: runId, ...(body as object) } as Run)',
 	),
 	plant(
 		'a 302 or 303 to a create has started nothing',

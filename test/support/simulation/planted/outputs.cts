@@ -78,8 +78,8 @@ export const ofOutputs: PlantedDefect[] = [
 	plant(
 		'after a crash items begin that may have begun',
 		'items/opening.ts',
-		"if (begins) doubted[index] = { is: 'inDoubt', earlier };",
-		'void begins;',
+		"earlier: [{ is: 'inDoubt' }, ...earlier] };",
+		'earlier };',
 	),
 	plant(
 		'a wait that is to stay in memory is stored',

@@ -77,8 +77,8 @@ export const ofRequests: PlantedDefect[] = [
 	plant(
 		'what is in doubt is begun anew',
 		'items/nodeRun.ts',
-		'this.startsRuns ? refused(item)',
-		'!this.startsRuns ? refused(item)',
+		'this.startsRuns && isOnlyDoubt ? refused(item)',
+		'!this.startsRuns && isOnlyDoubt ? refused(item)',
 	),
 	plant(
 		'an earlier run is not waited for',

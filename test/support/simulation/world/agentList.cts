@@ -24,7 +24,9 @@ export function othersOf(
 	const fresh = change === 'new' ? changed : 0;
 	const made = Array.from({ length: count }, (_, index) => agentOf(index));
 	const news = Array.from({ length: fresh }, (_, index) => agentOf(count + index));
-	const all = [...(areOdd ? ODD : []), ...news, ...made.slice(gone)] as Array<Record<string, unknown>>;
+	const all = [...(areOdd ? ODD : []), ...news, ...made.slice(gone)] as Array<
+		Record<string, unknown>
+	>;
 	const isTurned = change === 'order' && changed % 2 === 1;
 	return isTurned ? all.reverse() : all;
 }

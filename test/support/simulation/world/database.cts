@@ -40,7 +40,7 @@ export class Database {
 			id: String(history.attempts.length + 1),
 			...(retryOf && { retryOf }),
 			lineages: new Map(this.tagsOf(index).map((tag) => [tag, {}])),
-			changes: retryOf?.changes ?? 0,
+			isRewritten: retryOf?.isRewritten ?? false,
 			...(retryOf?.edit && { edit: retryOf.edit }),
 			saved: retryOf?.saved ?? '',
 			beganAt: clock.now,
@@ -113,7 +113,7 @@ export class Database {
 		}
 		const attempt = this.newAttempt(before.index, before);
 		if (workflow === 'saved') {
-			if (changesNode) attempt.changes++;
+			if (changesNode) attempt.isRewritten = !attempt.isRewritten;
 			if (edit) attempt.edit = edit;
 			else delete attempt.edit;
 			attempt.saved = attempt.id;

@@ -113,6 +113,7 @@ export const retryOfChanged: fc.Arbitrary<RetrySpec> = fc
 							.map(withoutAbsent),
 					),
 					hasWrongKey: sometimes(3, fc.constant(true)),
+					hasMoved: sometimes(3, fc.constant(true)),
 				})
 				.map((made) => withoutAbsent(made) as EditSpec),
 		),

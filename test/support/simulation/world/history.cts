@@ -80,8 +80,8 @@ export interface Attempt {
 	retryOf?: Attempt;
 	/** By item: the same for a Retry that goes on with what n8n had stored of the item. */
 	lineages: Map<string, object>;
-	/** How often the user has changed its node. */
-	changes: number;
+	/** Whether the user has changed its node, though not what it gives. */
+	isRewritten: boolean;
 	/** What is otherwise in its node than in the world's description. */
 	edit?: EditSpec;
 	/** The ID of the attempt before which the workflow was saved last; empty when it never was. */
@@ -166,10 +166,16 @@ export function specOf(world: World, { index, edit }: Attempt): ExecutionSpec {
 	return { ...spec, operation, waits, options: { ...spec.options, ...options } };
 }
 
+/** What the item of a run, or an attempt's items, are to start, beside what the world's description says. */
+export function wantedIn(attempt: Attempt | undefined): string {
+	const { values, hasMoved } = attempt?.edit ?? {};
+	return JSON.stringify([values, hasMoved]);
+}
+
 /** Whether the user has changed the node between two attempts so that it may start something else. */
 export function isOtherNode(one: Attempt, other: Attempt): boolean {
-	const enteredIn = ({ changes, edit: { operation, values } = {} }: Attempt) =>
-		JSON.stringify([changes, operation, values]);
+	const enteredIn = (attempt: Attempt) =>
+		JSON.stringify([attempt.isRewritten, attempt.edit?.operation, wantedIn(attempt)]);
 	return enteredIn(one) !== enteredIn(other);
 }
 

@@ -14,6 +14,9 @@ import type { Process } from './process.cts';
 import { storedOf, triggersOf } from './starters.cts';
 import type { ExecutionSpec, ItemSpec } from './world.cts';
 
+/** Another address. */
+const MOVED_TO = 'https://elsewhere.example.com/api/v1';
+
 /** What a call of the node is made with. */
 export interface Call {
 	process: Process;
@@ -39,7 +42,7 @@ export function contextFor(call: Call): IExecuteFunctions {
 	const itemSpec = (index: number): ItemSpec => spec.items[index % spec.items.length]!;
 	const keyOf = (index: number) => (itemSpec(index).ownKey ? spec.key + 1 : spec.key);
 	const agentIdOf = (index: number) => 1 + itemSpec(index).agent + 1_000 * keyOf(index);
-	const { edit = {}, changes, saved } = attempt;
+	const { edit = {}, isRewritten, saved } = attempt;
 	const valuesOf = (index: number): Record<string, string> => ({
 		tag: tagOf(attempt.index, call.turn, index),
 		...(edit.values !== undefined && { values: String(edit.values) }),
@@ -65,7 +68,7 @@ export function contextFor(call: Call): IExecuteFunctions {
 	});
 	/** As they are entered. The editor keeps the fields that it has last seen, and reads them anew. */
 	const entered = {
-		changes,
+		isRewritten,
 		operation: edit.operation,
 		values: edit.values,
 		parameters: { mappingMode: 'defineBelow', value: {}, schema: [{ id: saved }] },
@@ -129,11 +132,13 @@ export function contextFor(call: Call): IExecuteFunctions {
 			if (clock.now >= fromMs && clock.now < fromMs + forMs) {
 				throw new Error('The vault cannot be reached');
 			}
-			if (edit.hasWrongKey) {
-				return { ...process.host.credential(keyOf(index)), apiKey: 'a-key-that-is-not-known' };
-			}
 			const isNew = clock.now >= (spec.newKeyAtMs ?? Infinity);
-			return process.host.credential(keyOf(index) + (isNew ? NEW_KEY : 0));
+			const credential = process.host.credential(keyOf(index) + (isNew ? NEW_KEY : 0));
+			return {
+				...credential,
+				...(edit.hasWrongKey && { apiKey: 'a-key-that-is-not-known' }),
+				...(edit.hasMoved && { baseUrl: MOVED_TO }),
+			};
 		},
 		request: async (options, credential) => {
 			const request = await process.code.authenticate(credential, options);

@@ -145,7 +145,7 @@ export interface RetrySpec {
 	/** After the execution has ended or n8n runs again. */
 	afterMs: number;
 	workflow: 'original' | 'saved';
-	/** Whether the user has changed the node's parameters before, though not what they give. */
+	/** Whether the user has changed the node's parameters before, or put them back, though not what they give. */
 	changesNode?: boolean;
 	/** When n8n is killed, so long after the Retry has begun; it is back a second later. */
 	killedAfterMs?: number;
@@ -162,6 +162,8 @@ export interface EditSpec {
 	options?: OptionsSpec;
 	/** Whether the credential has a key that the service does not know. */
 	hasWrongKey?: boolean;
+	/** Whether it has another address, where the node cannot know the service to be the same. */
+	hasMoved?: boolean;
 }
 
 export interface ExecutionSpec {

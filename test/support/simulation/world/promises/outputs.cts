@@ -1,10 +1,9 @@
 import type { INodeExecutionData } from 'n8n-workflow';
 
-import { specOf, tagOf, type Attempt } from '../history.cts';
+import { specOf, tagOf, wantedIn, type Attempt } from '../history.cts';
 import { lastingOf } from '../agentList.cts';
 import { outputOf } from '../service.cts';
 import { isTrue, pairOf, textOf, type Facts } from './facts.cts';
-import { valuesOf } from './runs.cts';
 
 /** Every item is output exactly once, in its order, paired, with its own run's result. */
 export function eachItemOnce(facts: Facts): string[] {
@@ -87,9 +86,10 @@ function wrongOf(
 		return error === undefined ? [`item ${item} has neither run nor error`] : [];
 	const run = facts.runById.get(id);
 	if (run?.tag !== tag) return [`item ${item} has run ${id}, which is ${run?.tag ?? "nobody's"}`];
-	const wants = spec.operation === 'create' ? attempt.edit?.values : undefined;
-	const isStarted = run.request !== undefined;
-	if (isStarted !== (spec.operation === 'create') || valuesOf(run) !== wants) {
+	const { request } = run;
+	const isStarted = spec.operation === 'create';
+	const isOther = isStarted && wantedIn(request?.execution) !== wantedIn(attempt);
+	if ((request !== undefined) !== isStarted || isOther) {
 		return [`item ${item} has run ${id}, which is of another node`];
 	}
 	if (agentId !== run.agentId) return [`item ${item} names agent ${textOf(agentId)}`];

@@ -128,6 +128,10 @@ const CLAIMS: Claim[] = [
 	],
 	[/^The service does not accept the API key/, wasAnswered(401)],
 	[
+		/^This node's credential is gone, or its address/,
+		(facts, { attempt }) => facts.chain(attempt).some(({ edit }) => edit?.hasMoved),
+	],
+	[
 		/^(n8n could not send the request|This node's credential cannot be used)/,
 		(facts, { attempt }, sent) =>
 			facts.spec(attempt).credentialAway !== undefined ||

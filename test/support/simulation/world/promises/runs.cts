@@ -3,6 +3,7 @@ import {
 	itemOf,
 	specOf,
 	turnOf,
+	wantedIn,
 	type SeenRequest,
 	type SeenRun,
 } from '../history.cts';
@@ -18,7 +19,7 @@ export function startedOnce(facts: Facts): string[] {
 			const { request } = run;
 			const first = started
 				.slice(0, at)
-				.filter((one) => valuesOf(one) === valuesOf(run))
+				.filter((one) => wantedOf(one) === wantedOf(run))
 				.at(-1);
 			if (!first) return [];
 			return maySupersede(facts, first, first.request, request)
@@ -30,9 +31,9 @@ export function startedOnce(facts: Facts): string[] {
 	});
 }
 
-/** Which values the item had that started a run. */
-export function valuesOf({ request }: SeenRun): number | undefined {
-	return request?.execution.edit?.values;
+/** What the item was to start that started a run. */
+function wantedOf({ request }: SeenRun): string {
+	return wantedIn(request?.execution);
 }
 
 function lineageOf({ tag }: SeenRun, { execution }: SeenRequest): object | undefined {
@@ -72,7 +73,7 @@ function wasToBeDoubted(
 	{ execution, sentAt }: SeenRequest,
 ): boolean {
 	const others = runsByTag.get(run.tag)!.filter(({ request }) => request);
-	const isFirst = others.find((one) => valuesOf(one) === valuesOf(run))?.id === run.id;
+	const isFirst = others.find((one) => wantedOf(one) === wantedOf(run))?.id === run.id;
 	const stored = execution.saves.filter(({ at, why }) => at <= sentAt && why !== 'begin').at(-1);
 	return isFirst && suspensionOf(stored?.memory ?? '{}', turnOf(run.tag)) !== undefined;
 }
@@ -134,7 +135,7 @@ export function neverLost(facts: Facts): string[] {
 			const later = facts.runsByTag
 				.get(run.tag)!
 				.some(
-					(one) => one.createdAt > run.createdAt && one.request && valuesOf(one) === valuesOf(run),
+					(one) => one.createdAt > run.createdAt && one.request && wantedOf(one) === wantedOf(run),
 				);
 			if (later) return [];
 			// A retry begins an item anew whose run has failed.
