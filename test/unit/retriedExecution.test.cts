@@ -203,6 +203,17 @@ describe('of an execution that failed', () => {
 		});
 	});
 
+	test('what was started counts for each way in which the same was entered', async () => {
+		const world = await fail();
+		Object.assign(world.runOf(1), { end: 'failed' });
+		expect((await world.retry(CHANGED)).error).toBeDefined();
+		expect(world.started).toEqual([0, 1, 2, 1]);
+		// Put back, it has an expression that gives something else by now.
+		changeValues(world, (item) => item !== 1);
+		expect((await world.retry(CHANGED)).error).toBeDefined();
+		expect(world.started).toEqual([0, 1, 2, 1, 1]);
+	});
+
 	test('of a result of other values, only its run is kept', async () => {
 		const long = 'x'.repeat(10_000);
 		const world = new OwnWorld({
@@ -441,12 +452,27 @@ describe('of an execution that was ended, in a node that the user has changed', 
 		return world;
 	}
 
-	test('items that it lets begin anew are in doubt, and named with nothing', async () => {
-		const world = await killInRetry({ values: 1 });
+	test.each<[string, EditSpec]>([
+		['by its values', { values: 1 }],
+		["by its credential's address", { hasMoved: true }],
+	])('items that it lets begin anew %s are in doubt, and named with nothing', async (_, edit) => {
+		const world = await killInRetry(edit);
 		const before = world.started.length;
 		expect(before).toBeGreaterThan(40);
 		const { error } = await world.retry();
 		expect(error?.message).toMatch(MESSAGE);
+		expect(world.started).toHaveLength(before);
+	});
+
+	test('what an item in doubt had started with other values is gone on with, once they are put back', async () => {
+		const world = await killInRetry({ values: 1 });
+		const before = world.started.length;
+		const { error, jsons } = await world.retry({ workflow: 'saved' });
+		expect([error, jsons]).toMatchObject([
+			{ message: expect.stringMatching(MESSAGE) as string },
+			[],
+		]);
+		expect(error?.context?.runs).toHaveLength(29);
 		expect(world.started).toHaveLength(before);
 	});
 
