@@ -257,13 +257,29 @@ describe('if a check gets no answer', () => {
 			respond: ({ kind }) =>
 				kind === 'dryRun' ? json(202, { run_id: 'r1', status: 'pending' }) : undefined,
 		};
-		const { world, error } = await execute(checking({ count: 3, hand, ...CONTINUES }));
+		const { world, error } = await execute(checking({ count: 20, hand, ...CONTINUES }));
+		// No other check is sent before the first one is answered.
+		expect(world.requests).toHaveLength(1);
 		expect(world.requests.every(isCheck)).toBe(true);
 		expect(error).toBeUndefined();
 		const { jsons } = world.seen(0);
 		for (const { error: said } of jsons) {
 			expect(said).toContain('started a run in place of a dry run (run r1 of agent ');
 		}
+	});
+
+	test("nor is the item of that run begun by n8n's Retry, where checks have been turned off", async () => {
+		const hand: Hand = {
+			respond: ({ kind }) =>
+				kind === 'dryRun' ? json(202, { run_id: 'r1', status: 'pending' }) : undefined,
+		};
+		const { world } = await execute(checking({ count: 1, hand }));
+		const { error } = await world.retry({
+			workflow: 'saved',
+			edit: { options: { checkFirst: false } },
+		});
+		expect(error?.message).toContain('An earlier attempt may have started a run of agent ');
+		expect(world.requests).toHaveLength(1);
 	});
 
 	test('nothing is started with Continue either, and each item says why or what is wrong with it', async () => {

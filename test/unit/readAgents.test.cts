@@ -160,10 +160,13 @@ describe('a list that changes while it is read', () => {
 		expect(given).toEqual(ids(0, 121).filter((id) => id !== 50));
 	});
 
-	test.each([1, 2, 3])('gives every agent, where their order changes before page %d', async (when) => {
-		const { ids: given } = await readChanging((list, page) => page === when && list.reverse());
-		expect(given.sort((one, other) => one! - other!)).toEqual(ids(0, 250));
-	});
+	test.each([1, 2, 3])(
+		'gives every agent, where their order changes before page %d',
+		async (when) => {
+			const { ids: given } = await readChanging((list, page) => page === when && list.reverse());
+			expect(given.sort((one, other) => one! - other!)).toEqual(ids(0, 250));
+		},
+	);
 
 	test('at every page is read three times, and misses none that a reading has found', async () => {
 		const { ids: given, asked, shown } = await readChanging((list) => list.shift());

@@ -1,7 +1,7 @@
 import { failureOf, sentences, UnansweredError, type Failure } from '../failure';
 import { done, failed, NOT_BEGUN, type Item, type ItemThatIs } from '../item';
 import { few } from '../wording';
-import { fixedAt } from './concurrency';
+import { OF_DRY_RUNS } from './concurrency';
 import { Loop } from './loop';
 import type { Memory } from './memory';
 import type { Check } from './operation';
@@ -63,7 +63,7 @@ export async function checkItems(
 		},
 		note: () => {},
 	};
-	const concurrency = fixedAt(Infinity);
+	const concurrency = OF_DRY_RUNS;
 	const checking = { ...work, begin, concurrency, stopsAtFailure: true, checkpoints: false };
 	const end = await new Loop(checking, items, count).run();
 	const wrong = new Map(
@@ -74,7 +74,7 @@ export async function checkItems(
 	for (let index = 0; index < count; index++) {
 		const item = memory.item(index);
 		const failure = wrong.get(index) ?? (free.has(index) ? undefined : unanswered);
-		if (item.is !== 'notBegun' || !failure) continue;
+		if ((item.is !== 'notBegun' && item.is !== 'inDoubt') || !failure) continue;
 		const isNamed = index === first && work.stopsAtFailure;
 		memory.note(index, failed(item, isNamed ? sayWrong(wrong, index, failure) : failure));
 	}

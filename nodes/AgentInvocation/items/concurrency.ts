@@ -9,6 +9,9 @@ export interface Concurrency {
 /** A trial of ten items, so that an immediate error wastes at most ten runs. Then the service sets the pace. */
 export const AUTOMATIC: Concurrency = { most: Infinity, onTrial: 10 };
 
+/** Dry runs: one goes first, to show that nothing on the way makes a run of it. */
+export const OF_DRY_RUNS: Concurrency = { most: Infinity, onTrial: 1 };
+
 /** A number of the user's own. */
 export function fixedAt(count: number): Concurrency {
 	return { most: count, onTrial: count };

@@ -1,7 +1,7 @@
 import type { IDataObject, IExecuteFunctions, INodeProperties } from 'n8n-workflow';
 
 import { readBoolean, readNumber, readOptions } from '../../readValue';
-import { AUTOMATIC, fixedAt, type Concurrency } from '../../items/concurrency';
+import { AUTOMATIC, fixedAt, OF_DRY_RUNS, type Concurrency } from '../../items/concurrency';
 import { UnansweredError } from '../../failure';
 import { done, type Item, type ItemThatIs } from '../../item';
 import { dryRun } from '../../service/endpoints';
@@ -100,7 +100,12 @@ function concurrency(context: IExecuteFunctions): Concurrency {
 	const maxConcurrency = readOptions(context, 0)('maxConcurrency', 0);
 	const range = { ...CONCURRENCY_RANGE, whole: true };
 	const count = readNumber(maxConcurrency, 'Max Concurrency', range);
-	return count === 0 ? AUTOMATIC : fixedAt(count);
+	if (count > 0) return fixedAt(count);
+	return readDryRun(context, 0) ? OF_DRY_RUNS : AUTOMATIC;
+}
+
+function readDryRun(context: IExecuteFunctions, itemIndex: number): boolean {
+	return readBoolean(context.getNodeParameter('dryRun', itemIndex, false), 'Dry Run');
 }
 
 function checks(context: IExecuteFunctions): CheckItem | undefined {
@@ -113,7 +118,7 @@ async function begin(item: NotBegun, work: ItemWork): Promise<Item> {
 	if ('is' in given) return given;
 	const { plan, isDry } = given;
 	if (!isDry) return await startRun(item, given, work, plan);
-	const compiled = await compile(await findAgent(given.agent, work), given, work);
+	const compiled = await compile(item, await findAgent(given.agent, work), given, work);
 	// Exactly what the service answered. What is not an object goes under `result`.
 	return done(item, [(isJsonObject(compiled) ? compiled : { result: compiled }) as IDataObject]);
 }
@@ -127,7 +132,7 @@ async function check(item: NotBegun, work: ItemWork): Promise<Check | undefined>
 	const { agentId } = identified;
 	return {
 		key: fingerprintOf(work.service.key, agentId, given.bindings),
-		ask: () => compile(agentId, given, work),
+		ask: () => compile(item, agentId, given, work),
 	};
 }
 
@@ -145,7 +150,7 @@ async function readGiven(item: NotBegun, work: ItemWork): Promise<Item | Given> 
 	if (earlier) return earlier;
 	const agent = readAgent(context.getNodeParameter('agentId', itemIndex, ''));
 	const bindings = readBindings(context, itemIndex);
-	const isDry = readBoolean(context.getNodeParameter('dryRun', itemIndex, false), 'Dry Run');
+	const isDry = readDryRun(context, itemIndex);
 	const retryOnServerError = readBoolean(
 		readOptions(context, itemIndex)('retryCreateOnServerError', false),
 		'Retry Create on Server Error',
@@ -162,9 +167,10 @@ async function readGiven(item: NotBegun, work: ItemWork): Promise<Item | Given> 
  * @throws UnansweredError if it has started a run instead: no check may follow, nor any item begin
  */
 async function compile(
+	item: NotBegun,
 	agentId: number,
 	{ bindings, patienceMs, isDry }: Given,
-	{ service, signal }: ItemWork,
+	{ service, signal, note }: ItemWork,
 ): Promise<unknown> {
 	// A check has the patience of the create that it comes before.
 	const patience = isDry ? { signal } : { signal, patienceMs };
@@ -172,6 +178,8 @@ async function compile(
 	const compiled = await read(service, request, { agentId, bindings }, patience);
 	if (!isRun(compiled)) return compiled;
 	const runId = String(compiled.run_id);
+	// So no later attempt begins the item.
+	note({ ...item, is: 'inDoubt', agentId });
 	throw new UnansweredError({
 		message: `The service started a run in place of a dry run${nameRun({ agentId, runId })}`,
 		description:

@@ -143,7 +143,7 @@ export const ofRequests: PlantedDefect[] = [
 	plant(
 		'wrong items keep no others from starting',
 		'items/checks.ts',
-		"if (item.is !== 'notBegun' || !failure) continue;",
+		"if ((item.is !== 'notBegun' && item.is !== 'inDoubt') || !failure) continue;",
 		"if (item.is !== 'notBegun' || !unanswered || !failure) continue;",
 	),
 	plant(
