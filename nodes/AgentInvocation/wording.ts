@@ -8,6 +8,9 @@ export function few(entries: Array<string | number>): string {
 	return more > 0 ? `${named} and ${more} more` : named;
 }
 
+/** Halves of characters that were cut in two, such as an emoji. */
+const HALVES = /\p{Cs}/gu;
+
 /** The longest message or description, in UTF-16 units: n8n stores and shows them whole. */
 const LONGEST_MESSAGE = 2_000;
 
@@ -17,12 +20,13 @@ const LONGEST_MESSAGE = 2_000;
  */
 export function bound(message: string): string {
 	if (message.length <= LONGEST_MESSAGE) return message;
-	return `${message.slice(0, LONGEST_MESSAGE / 2)} … ${message.slice(-LONGEST_MESSAGE / 4)}`;
+	const [start, end] = [message.slice(0, LONGEST_MESSAGE / 2), message.slice(-LONGEST_MESSAGE / 4)];
+	return `${start} … ${end}`.replace(HALVES, '');
 }
 
 /** Cuts a text that is quoted in a message. */
 export function shorten(text: string): string {
-	return text.length > 60 ? `${text.slice(0, 60)}…` : text;
+	return text.length > 60 ? `${text.slice(0, 60)}…`.replace(HALVES, '') : text;
 }
 
 /** Prepares a sentence of the service for use inside a message. */

@@ -95,9 +95,9 @@ test('a run that the service does not know yet is not taken for one that is gone
 	expect(creates(sandbox.current)).toHaveLength(1);
 });
 
-test('a run is found again by an answer that does not name it', async () => {
+test('an answer that does not name the run is not about it', async () => {
 	sandbox.current.faults.add(revoked);
-	sandbox.current.faults.add({ ...revoked, status: 200, body: { status: 'running' } });
+	sandbox.current.faults.add({ ...revoked, status: 200, body: { status: 'failed' } });
 	const node = { ...retrying, maxTries: 2 };
 	const { output } = await run(sandbox.current, createRun(3, { seconds: 0.1 }), { node });
 	const { runId } = sandbox.current.runs.all[0]!;

@@ -171,8 +171,12 @@ test.each([
 ])('%j is a run ID: %p', (text, expected) => expect(isRunId(text)).toBe(expected));
 
 test.each<[(value: unknown) => boolean, unknown, boolean]>([
-	[isRun, { status: 'x' }, true],
-	[isRun, { status: 1 }, false],
+	[isRun, { run_id: 'x', status: 'x' }, true],
+	[isRun, { run_id: 7, status: 'x' }, true],
+	[isRun, { run_id: '', status: 'x' }, false],
+	[isRun, { run_id: 'x' }, false],
+	[isRun, { status: 'x' }, false],
+	[isRun, { run_id: 'x', status: 1 }, false],
 	[isRun, null, false],
 	[isRun, [], false],
 	[isAgentPage, { agents: [] }, true],

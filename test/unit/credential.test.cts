@@ -50,6 +50,10 @@ test.each<[unknown, string]>([
 	});
 });
 
+test('a key that is a number is taken as its text', () => {
+	expect(checkCredential({ ...good, apiKey: 12345678 }).apiKey).toBe('12345678');
+});
+
 test.each<[unknown, string]>([
 	['', 'is empty'],
 	[undefined, 'is empty'],

@@ -1,3 +1,4 @@
+import { bound, shorten } from '../../nodes/AgentInvocation/wording.ts';
 import { execute } from '../support/simulation/ownWorld.cts';
 import { json } from '../support/simulation/world/answers.cts';
 import type { Hand } from '../support/simulation/world/hand.cts';
@@ -13,14 +14,15 @@ const SOURCES: Array<[string, NonNullable<Hand['respond']>]> = [
 	['the reason of a lost connection', () => new Error(LONG)],
 	[
 		"a run's error",
-		({ kind }) =>
+		({ kind, runId }) =>
 			kind === 'create'
 				? undefined
-				: json(200, { status: 'failed', error: LONG, completed_at: 'x' }),
+				: json(200, { run_id: runId, status: 'failed', error: LONG, completed_at: 'x' }),
 	],
 	[
 		"a run's status",
-		({ kind }) => (kind === 'create' ? undefined : json(200, { status: LONG, completed_at: 'x' })),
+		({ kind, runId }) =>
+			kind === 'create' ? undefined : json(200, { run_id: runId, status: LONG, completed_at: 'x' }),
 	],
 	["a run's ID", () => json(202, { run_id: LONG, status: 'pending' })],
 ];
@@ -32,4 +34,13 @@ test.each(SOURCES)('a message stays short, whatever is in %s', async (_, respond
 
 	const { jsons } = await execute({ hand: { respond }, onError: 'continueRegularOutput' });
 	expect((jsons[0]?.error as string).length).toBeLessThanOrEqual(2_000);
+});
+
+test('a character that is cut in two is left out', () => {
+	const emojis = '\u{1F600}'.repeat(2_000);
+	for (const cut of [bound(emojis), bound(`x${emojis}x`), shorten(emojis), shorten(`x${emojis}`)]) {
+		expect(cut).not.toMatch(/\p{Cs}/u);
+		expect(cut).toContain('…');
+	}
+	expect(bound(emojis.slice(0, 400))).toBe(emojis.slice(0, 400));
 });

@@ -36,6 +36,16 @@ test("an agent's label in the list says nothing about what the user has entered"
 	expect(given('one')).not.toBe(given('other'));
 });
 
+test('the order in which n8n has stored parameters says nothing about what the user has entered', () => {
+	const entered = (parameters: object) => enteredIn({ getNode: () => ({ parameters }) } as never);
+	const [fields, turned] = [
+		{ a: '1', b: { c: '2', d: '3' } },
+		{ b: { d: '3', c: '2' }, a: '1' },
+	];
+	expect(entered(fields)).toBe(entered(turned));
+	expect(entered(fields)).not.toBe(entered({ ...fields, b: { c: '3', d: '2' } }));
+});
+
 test("the editor's own copy of the fields says nothing about what the user has entered", () => {
 	const entered = (value: object, schema: object[]) => {
 		const parameters = { mappingMode: 'defineBelow', value, schema };

@@ -8,14 +8,16 @@ const putOff = (answer: Answered, seconds: number | string, date?: string): Answ
 	...answer,
 	headers: { 'retry-after': String(seconds), ...(date && { date }) },
 });
-const running = json(200, { status: 'running', completed_at: null });
+const runningAs = (runId: string | undefined) =>
+	json(200, { run_id: runId, status: 'running', completed_at: null });
 const notFound = json(404, {
 	error: { code: 'run_not_found', message: 'Not found', request_id: 'r' },
 });
 
-/** The hand that answers the first poll so. */
-const toFirstPoll = (answer: Answered): Hand => ({
-	respond: ({ number }) => (number === 1 ? answer : undefined),
+/** The hand that puts off the first poll. */
+const toFirstPoll = (...[seconds, date]: [seconds: number | string, date?: string]): Hand => ({
+	respond: ({ number, runId }) =>
+		number === 1 ? putOff(runningAs(runId), seconds, date) : undefined,
 });
 
 /** When a run of so many seconds was polled, in whole seconds after its creation. */
@@ -33,17 +35,19 @@ test('a run is left alone for as long as the answer asks that creates it', async
 });
 
 test('and as long as a poll asks', async () => {
-	expect(await polls(1, toFirstPoll(putOff(running, 40)))).toEqual([0, 40]);
+	expect(await polls(1, toFirstPoll(40))).toEqual([0, 40]);
 });
 
 test('also where it says that the run is not known yet', async () => {
-	expect(await polls(1, toFirstPoll(putOff(notFound, 30)))).toEqual([0, 30]);
+	expect(
+		await polls(1, { respond: ({ number }) => (number === 1 ? putOff(notFound, 30) : undefined) }),
+	).toEqual([0, 30]);
 });
 
 test.each(['9999999999999999999999', 'Fri, 31 Dec 9999 23:59:59 GMT', '86400'])(
 	'%s is an hour, on an answer that says it still runs too',
 	async (retryAfter) => {
-		expect(await polls(60, toFirstPoll(putOff(running, retryAfter)))).toEqual([0, 3_600]);
+		expect(await polls(60, toFirstPoll(retryAfter))).toEqual([0, 3_600]);
 	},
 );
 
@@ -54,7 +58,7 @@ test.each([
 	'Sun, 06 Nov 1994 09:49:37 +0100',
 ])('a date, %j, is one of the clock of the service', async (asked) => {
 	const sent = 'Sun, 06 Nov 1994 08:48:57 GMT';
-	expect(await polls(1, toFirstPoll(putOff(running, asked, sent)))).toEqual([0, 40]);
+	expect(await polls(1, toFirstPoll(asked, sent))).toEqual([0, 40]);
 });
 
 test('a poll that was put off is not made earlier so that the others can be stored', async () => {
@@ -68,7 +72,7 @@ test('a poll that was put off is not made earlier so that the others can be stor
 				const isSecond = runId?.endsWith('000000000001');
 				if (!isSecond || sentAt < 900 * SECOND || putOffAt < Infinity) return undefined;
 				putOffAt = sentAt;
-				return putOff(running, 220);
+				return putOff(runningAs(runId), 220);
 			},
 		},
 	});

@@ -98,13 +98,15 @@ export function enteredIn(context: IExecuteFunctions): string {
 	const fields = Object.entries(parameters).filter(
 		([name]) => name !== 'options' && name !== 'waitForCompletion',
 	);
-	const text = JSON.stringify(fields, (_, entry: unknown) => {
+	const text = JSON.stringify(Object.fromEntries(fields), (_, entry: unknown) => {
 		if (!isJsonObject(entry)) return entry;
 		const { mode, mappingMode, value, schema } = entry;
 		// The label of a choice from a list, and its link, say nothing about what was chosen.
 		if (entry.__rl === true) return { mode, value };
 		// Nor does the editor's own copy of the fields.
-		return Array.isArray(schema) ? { mappingMode, value } : entry;
+		if (Array.isArray(schema)) return { mappingMode, value };
+		// Nor does the order in which n8n has stored them.
+		return Object.fromEntries(Object.entries(entry).sort());
 	});
 	return createHash('sha256').update(text).digest('base64').slice(0, 16);
 }

@@ -1,6 +1,7 @@
 import type { IHttpRequestOptions } from 'n8n-workflow';
 
 import { fail } from '../failure';
+import { toText } from './types';
 
 /** A credential of the type `agentInvocationApi` that may be used. */
 export interface ServiceCredential {
@@ -37,7 +38,7 @@ export function checkCredential(data: Record<string, unknown>): ServiceCredentia
 		(url, [pattern, by]) => url.replace(pattern, by),
 		entered,
 	);
-	const apiKey = typeof data.apiKey === 'string' ? data.apiKey.trim() : '';
+	const apiKey = toText(data.apiKey).trim();
 	const wrongAddress = entered === '' ? 'is empty' : wrongBaseUrl(baseUrl);
 	if (wrongAddress !== undefined) {
 		return fail({

@@ -71,7 +71,7 @@ export const changed: PlantedDefect[] = [
 	plant(
 		"the editor's own copy of the fields counts as entered",
 		'engine/host.ts',
-		'return Array.isArray(schema) ?',
-		'return Array.isArray(mappingMode) ?',
+		'if (Array.isArray(schema))',
+		'if (Array.isArray(mappingMode))',
 	),
 ];
