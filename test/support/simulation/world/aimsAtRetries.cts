@@ -2,14 +2,7 @@ import fc from 'fast-check';
 
 import { creates, long, never, noKills, one, short, type Part } from './aim.cts';
 import { mostly, ms, sometimes } from './arbitraries.cts';
-import {
-	executionWith,
-	itemsOf,
-	itemThatTakes,
-	optionsWith,
-	retry,
-	retryOfChanged,
-} from './executions.cts';
+import { executionWith, itemsOf, itemThatTakes, optionsWith, retry } from './executions.cts';
 import type { FaultKind, RunSpec, Starter } from './world.cts';
 import { faultOf, services } from './worldsServices.cts';
 
@@ -213,64 +206,6 @@ export const stoppedTwice: fc.Arbitrary<Part> = fc
 			kills: fc.constant([{ atMs: stoppedAtMs + afterMs + killedAfterMs, awayMs: 10_000 }]),
 		}),
 	);
-
-/** A node that the user changes between Retries, and changes back, in executions that fail, are stopped or crash. */
-export const changedNodes: fc.Arbitrary<Part> = fc.record({
-	service: services({
-		limiter: never,
-		mostUnderWay: never,
-		odd: never,
-		faults: mostly(
-			[],
-			1,
-			fc.array(
-				faultOf(
-					fc.constantFrom<FaultKind[]>('rejected', 'rejected', 'timeout', 'serverError', 'refused'),
-					fc.constant('create'),
-				),
-				{ minLength: 1, maxLength: 2 },
-			),
-		),
-	}),
-	executions: one(
-		executionWith({
-			...creates,
-			items: fc.oneof(
-				itemsOf(itemThatTakes(fc.oneof(ms(60_000), ms(900_000))), 1, 4),
-				itemsOf(itemThatTakes(fc.oneof(ms(60_000), ms(900_000))), 12, 25),
-			),
-			maxTries: fc.constant(0),
-			starter: fc.constant<Starter>('schedule'),
-			callers: fc.constant([]),
-			options: optionsWith({
-				maxConcurrency: sometimes(1, fc.constantFrom(1, 2)),
-				checkFirst: never,
-				retryCreateOnServerError: never,
-			}),
-			cancelAtMs: sometimes(1, fc.oneof(ms(20_000), ms(1_000_000))),
-			retries: fc.array(retryOfChanged, { minLength: 2, maxLength: 4 }),
-		}),
-	),
-	kills: mostly<Part['kills']>(
-		[],
-		1,
-		fc.array(
-			fc.record({
-				atMs: fc.oneof(ms(2_000), ms(100_000)),
-				afterRequest: fc.integer({ min: 1, max: 40 }),
-				awayMs: ms(100_000),
-			}),
-			{ minLength: 1, maxLength: 3 },
-		),
-	),
-	clockChanges: sometimes(
-		3,
-		fc.array(
-			fc.record({ atMs: ms(1_000_000), byMs: fc.integer({ min: -7_200_000, max: 600_000 }) }),
-			{ minLength: 1, maxLength: 1 },
-		),
-	),
-});
 
 /** A loop in a workflow with a timeout of its own, which is stopped in one of its turns and retried. */
 export const timedLoops: fc.Arbitrary<Part> = fc.record({

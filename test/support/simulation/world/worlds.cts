@@ -3,10 +3,10 @@ import fc from 'fast-check';
 import { mostly, ms, sometimes, withoutAbsent } from './arbitraries.cts';
 import { executionWith } from './executions.cts';
 import type { Part } from './aim.cts';
+import { changedAfterCrashes, changedNodes } from './aimsAtChanges.cts';
 import {
 	afterLostCreates,
 	attempts,
-	changedNodes,
 	failures,
 	interrupted,
 	stoppedTwice,
@@ -65,6 +65,7 @@ export const worlds: fc.Arbitrary<World> = fc
 			{ weight: 2, arbitrary: failures },
 			{ weight: 2, arbitrary: attempts },
 			{ weight: 3, arbitrary: changedNodes },
+			{ weight: 2, arbitrary: changedAfterCrashes },
 			{ weight: 1, arbitrary: interrupted },
 			{ weight: 1, arbitrary: stoppedTwice },
 			{ weight: 1, arbitrary: timedLoops },

@@ -1,0 +1,137 @@
+import fc from 'fast-check';
+
+import { creates, never, one, type Part } from './aim.cts';
+import { mostly, ms, sometimes } from './arbitraries.cts';
+import {
+	executionWith,
+	itemsOf,
+	itemThatTakes,
+	optionsWith,
+	retryOfChanged,
+} from './executions.cts';
+import type { EditSpec, FaultKind, RetrySpec, Starter } from './world.cts';
+import { faultOf, services } from './worldsServices.cts';
+
+/** A node that the user changes between Retries, and changes back, in executions that fail, are stopped or crash. */
+export const changedNodes: fc.Arbitrary<Part> = fc.record({
+	service: services({
+		limiter: never,
+		mostUnderWay: never,
+		odd: never,
+		faults: mostly(
+			[],
+			1,
+			fc.array(
+				faultOf(
+					fc.constantFrom<FaultKind[]>('rejected', 'rejected', 'timeout', 'serverError', 'refused'),
+					fc.constant('create'),
+				),
+				{ minLength: 1, maxLength: 2 },
+			),
+		),
+	}),
+	executions: one(
+		executionWith({
+			...creates,
+			items: fc.oneof(
+				itemsOf(itemThatTakes(fc.oneof(ms(60_000), ms(900_000))), 1, 4),
+				itemsOf(itemThatTakes(fc.oneof(ms(60_000), ms(900_000))), 12, 25),
+			),
+			maxTries: fc.constant(0),
+			starter: fc.constant<Starter>('schedule'),
+			callers: fc.constant([]),
+			options: optionsWith({
+				maxConcurrency: sometimes(1, fc.constantFrom(1, 2)),
+				checkFirst: never,
+				retryCreateOnServerError: never,
+			}),
+			cancelAtMs: sometimes(1, fc.oneof(ms(20_000), ms(1_000_000))),
+			retries: fc.array(retryOfChanged, { minLength: 2, maxLength: 4 }),
+		}),
+	),
+	kills: mostly<Part['kills']>(
+		[],
+		1,
+		fc.array(
+			fc.record({
+				atMs: fc.oneof(ms(2_000), ms(100_000)),
+				afterRequest: fc.integer({ min: 1, max: 40 }),
+				awayMs: ms(100_000),
+			}),
+			{ minLength: 1, maxLength: 3 },
+		),
+	),
+	clockChanges: sometimes(
+		3,
+		fc.array(
+			fc.record({ atMs: ms(1_000_000), byMs: fc.integer({ min: -7_200_000, max: 600_000 }) }),
+			{ minLength: 1, maxLength: 1 },
+		),
+	),
+});
+
+const saved = (edit?: EditSpec): Partial<RetrySpec> => ({
+	workflow: 'saved',
+	...(edit && { edit }),
+});
+
+/** What a user changes for n8n's Retry and for the one after it. */
+const CHANGES: Array<Array<Partial<RetrySpec>>> = [
+	[{ ...saved({ values: 1 }), killedAfterMs: 9_000 }, { workflow: 'original' }],
+	[{ ...saved({ hasMoved: true }), killedAfterMs: 9_000 }, { workflow: 'original' }],
+	[saved({ operation: 'get', hasWrongKey: true }), saved()],
+	[saved({ operation: 'dryRun' }), saved()],
+	[saved({ options: { outputFormat: 'json' } }), saved({ options: { outputFormat: 'text' } })],
+	[saved({ options: { outputFormat: 'text' } }), saved({ options: { outputFormat: 'json' } })],
+	[saved({ waits: false })],
+];
+
+/** The same in orders that come together only seldom: many items, of which some have begun when n8n is ended. */
+export const changedAfterCrashes: fc.Arbitrary<Part> = fc.record({
+	service: services({
+		limiter: never,
+		mostUnderWay: never,
+		odd: never,
+		unknownForMs: fc.constant(0),
+		faults: fc.constant([]),
+	}),
+	executions: fc
+		.record({
+			made: executionWith({
+				...creates,
+				items: itemsOf(
+					itemThatTakes(fc.oneof(ms(3_000), ms(400_000))).map((made) => ({
+						...made,
+						isWrong: false,
+						run: { ...made.run, isJson: true },
+					})),
+					8,
+					20,
+				),
+				turns: fc.constant(1),
+				maxTries: fc.constant(0),
+				starter: fc.constant<Starter>('schedule'),
+				callers: fc.constant([]),
+				savesProgress: fc.constant(true),
+				workflowTimeoutS: fc.constant(0),
+				cancelAtMs: never,
+				credentialAway: never,
+				newKeyAtMs: never,
+				wrongOptionAtMs: never,
+				options: optionsWith({ checkFirst: never, maxConcurrency: never, timeout: never }),
+			}),
+			changes: fc.constantFrom(...CHANGES),
+			afterMs: ms(20_000),
+		})
+		.map(({ made, changes, afterMs }) => [
+			{ ...made, retries: changes.map((one) => ({ afterMs, workflow: 'saved' as const, ...one })) },
+		]),
+	kills: mostly<Part['kills']>(
+		[],
+		1,
+		fc.array(fc.record({ atMs: fc.integer({ min: 1_000, max: 12_000 }), awayMs: ms(5_000) }), {
+			minLength: 1,
+			maxLength: 1,
+		}),
+	),
+});
