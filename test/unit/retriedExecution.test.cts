@@ -44,6 +44,7 @@ test('the order in which n8n has stored parameters says nothing about what the u
 	];
 	expect(entered(fields)).toBe(entered(turned));
 	expect(entered(fields)).not.toBe(entered({ ...fields, b: { c: '3', d: '2' } }));
+	expect(entered({ value: { toString: '1' } })).not.toBe(entered({ value: { toString: '2' } }));
 });
 
 test("the editor's own copy of the fields says nothing about what the user has entered", () => {

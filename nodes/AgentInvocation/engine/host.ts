@@ -106,7 +106,8 @@ export function enteredIn(context: IExecuteFunctions): string {
 		// Nor does the editor's own copy of the fields.
 		if (Array.isArray(schema)) return { mappingMode, value };
 		// Nor does the order in which n8n has stored them.
-		return Object.fromEntries(Object.entries(entry).sort());
+		const sorted = Object.entries(entry).sort(([one], [other]) => (one < other ? -1 : 1));
+		return Object.fromEntries(sorted);
 	});
 	return createHash('sha256').update(text).digest('base64').slice(0, 16);
 }
