@@ -126,6 +126,14 @@ describe('fields', () => {
 			);
 		});
 
+		test('are found in either form of a letter', () => {
+			const [one, other] = ['région'.normalize('NFC'), 'région'.normalize('NFD')];
+			const given = { items: [{ json: { [other]: 'Lazio' } }] };
+			expect(read(mapped([column(one)]), given)).toEqual(bound({ [one]: 'Lazio' }));
+			const turned = { items: [{ json: { [one]: 'Lazio' } }] };
+			expect(read(mapped([column(other)]), turned)).toEqual(bound({ [other]: 'Lazio' }));
+		});
+
 		test('that are required are to be there', () => {
 			expectRefusal(
 				read(mapped([column('country', { required: true })]), { items }),

@@ -59,11 +59,17 @@ function readFields(context: IExecuteFunctions, itemIndex: number): Given[] {
 				"'Agent' is an expression. Execute the previous nodes and refresh the parameters, or set 'Specify Parameters' to 'Using Name-Value Pairs' or 'Using JSON'.",
 		});
 	}
-	const json = new Map(Object.entries(context.getInputData()[itemIndex]?.json ?? {}));
+	// A name may have come from elsewhere in another Unicode form.
+	const json = new Map(
+		Object.entries(context.getInputData()[itemIndex]?.json ?? {}).map(([name, value]) => [
+			name.normalize(),
+			value,
+		]),
+	);
 	const entered = Object.entries(isJsonObject(fields.value) ? fields.value : {});
 	const values = new Map<string, unknown>(
 		isMapped
-			? parameters.map(({ name }) => [name, json.get(name)])
+			? parameters.map(({ name }) => [name, json.get(name.normalize())])
 			: entered.map(([id, value]) => [toParameterName(id), value]),
 	);
 	const missing = parameters.find(
