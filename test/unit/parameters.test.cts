@@ -263,6 +263,14 @@ describe('JSON', () => {
 		expect(json(source)).toEqual(bound(values));
 	});
 
+	test.each(['{ "": 1 }', { '': 1 }])('has a value without a name: %j', (source) => {
+		expectRefusal(
+			json(source),
+			"'Parameters (JSON)' has a value without a name",
+			new RegExp(`^${forms}$`),
+		);
+	});
+
 	test.each([undefined, '', '  '])('is empty: %j', (source) => {
 		expectRefusal(json(source), "'Parameters (JSON)' is empty", new RegExp(`^${forms}$`));
 	});

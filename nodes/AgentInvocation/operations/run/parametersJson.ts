@@ -18,7 +18,9 @@ export function readJson(source: unknown): Given[] {
 	const json = typeof source === 'string' ? parseJson(source) : source;
 	if (isPlainObject(json)) {
 		const nameOf = (name: string) => (typeof source === 'string' ? withoutPlace(name) : name);
-		return Object.entries(json).map(([name, value]) => ({ name: nameOf(name), value }));
+		const given = Object.entries(json).map(([name, value]) => ({ name: nameOf(name), value }));
+		const isNamed = given.every(({ name }) => name !== '');
+		return isNamed ? given : refuseJson("'Parameters (JSON)' has a value without a name");
 	}
 	if (!Array.isArray(json)) {
 		return refuseJson("'Parameters (JSON)' is neither an object nor an array");
