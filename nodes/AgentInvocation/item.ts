@@ -58,12 +58,14 @@ export interface Wait {
 
 interface Known {
 	/**
-	 * Hashes of what the item was to start: with the agent's name, if it was given so, and with its ID. In an
-	 * older record also hashes of all that was entered in the node while the record counted.
+	 * Hashes of what the item was to start: by the agent's ID, and by its name if it was given so. Older records
+	 * also hold those of what was entered in the node while they counted (see `enteredIn` in engine/host.ts).
 	 */
 	fingerprints?: string[];
 	/** Whether something else is entered now. The record then counts only if the item would start the same run. */
 	isOld?: boolean;
+	/** Whether the service does not know the run. The next attempt asks for it once more. */
+	isGone?: boolean;
 	run?: KnownRun;
 	/**
 	 * Older records of the item, the newest first: what an attempt can go on from, and what was started before
@@ -105,9 +107,11 @@ export type Item = Known &
 
 export type ItemThatIs<Is extends Item['is']> = Item & { is: Is };
 
+export type NotBegun = ItemThatIs<'notBegun'>;
+
 export type Waiting = ItemThatIs<'waiting'>;
 
-export const NOT_BEGUN: ItemThatIs<'notBegun'> = { is: 'notBegun' };
+export const NOT_BEGUN: NotBegun = { is: 'notBegun' };
 
 /** The item as done, with its outputs. */
 export function done(
@@ -120,15 +124,12 @@ export function done(
 
 /** The item as failed. If its run is known, the message names it, and the next attempt goes on from there. */
 export function failed(item: Item, failure: Failure): ItemThatIs<'failed'> {
-	const earlier = recordsOf(item);
-	const { fingerprints } = earlier[0] ?? item;
 	const run = runOf(item);
 	return {
 		is: 'failed',
-		fingerprints,
 		run,
 		failure: naming(run, failure),
-		earlier: unlessEmpty(earlier),
+		earlier: unlessEmpty(recordsOf(item)),
 	};
 }
 
@@ -138,7 +139,7 @@ export function failedForGood(item: Item, failure: Failure): ItemThatIs<'failed'
 }
 
 /** The item to be begun, from what its records tell. */
-export function toBegin(records: Item[] = []): ItemThatIs<'notBegun'> {
+export function toBegin(records: Item[] = []): NotBegun {
 	return { is: 'notBegun', earlier: unlessEmpty(records) };
 }
 
@@ -155,7 +156,7 @@ export function isInDoubt(item: Item): boolean {
 
 /** The run of an item, if one is known that it has started, or got, as the node is now. */
 export function runOf(item: Item): KnownRun | undefined {
-	return item.run ?? recordsOf(item).find(({ isOld }) => !isOld)?.run;
+	return item.run ?? recordsOf(item).find(({ run, isOld, isGone }) => run && !isOld && !isGone)?.run;
 }
 
 /** Records as they are stored: absent if there are none. */

@@ -1,5 +1,5 @@
 import { failureOf, sentences, UnansweredError, type Failure } from '../failure';
-import { done, failed, NOT_BEGUN, type Item, type ItemThatIs } from '../item';
+import { done, failed, NOT_BEGUN, type Item, type NotBegun } from '../item';
 import { few } from '../wording';
 import { OF_DRY_RUNS } from './concurrency';
 import { Loop } from './loop';
@@ -7,10 +7,8 @@ import type { Memory } from './memory';
 import type { Check } from './operation';
 import type { Work } from './work';
 
-type NotBegun = ItemThatIs<'notBegun'>;
-
-/** An item with which the checks have nothing more to do. */
-const CHECKED = done(NOT_BEGUN, []);
+/** An item of which nothing was asked. It does not show that checks can be trusted, so the next one goes alone. */
+const UNASKED = done(NOT_BEGUN, [], { isUnsuccessful: true });
 
 /**
  * Checks all items that would start something, before the first one begins, and notes as failed those that
@@ -31,12 +29,15 @@ export async function checkItems(
 	if (memory.opening.beginning === 'resume') return;
 	/** Items about which the same is asked. */
 	const asked = new Map<string, number[]>();
-	const refused: Array<{ indexes: number[]; failure: Failure }> = [];
+	const failing: Array<{ indexes: number[]; failure: Failure }> = [];
+	const unanswered = new Map<number, Failure>();
 	/** Those that begin without a check, since they start nothing. */
 	const free = new Set<number>();
+	const reached = new Set<number>();
 
 	const begin = async (item: NotBegun, index: number, signal: AbortSignal): Promise<Item> => {
 		const indexes = [index];
+		reached.add(index);
 		try {
 			const check = await checkOf(item, index, signal);
 			if (signal.aborted) return item;
@@ -47,33 +48,53 @@ export async function checkItems(
 				asked.set(check.key, indexes);
 				if (!memory.passed[check.key]) await check.ask();
 				memory.passed[check.key] = true;
+				return done(NOT_BEGUN, []);
 			}
 		} catch (thrown) {
 			if (signal.aborted) return item;
 			const failure = failureOf(thrown);
-			if (thrown instanceof UnansweredError) return failed(item, failure);
-			refused.push({ indexes, failure });
+			if (thrown instanceof UnansweredError) {
+				unanswered.set(index, failure);
+				return failed(item, failure);
+			}
+			failing.push({ indexes, failure });
 		}
-		return CHECKED;
+		return UNASKED;
+	};
+	const startsNothing = async (item: NotBegun, index: number): Promise<boolean> => {
+		try {
+			return (await checkOf(item, index, new AbortController().signal)) === undefined;
+		} catch {
+			// Nothing is known of it, so it does not begin.
+			return false;
+		}
 	};
 	const items = {
 		item: (index: number) => {
 			const item = memory.item(index);
-			return item.is === 'notBegun' ? item : CHECKED;
+			return item.is === 'notBegun' ? item : UNASKED;
 		},
 		note: () => {},
 	};
 	const concurrency = OF_DRY_RUNS;
 	const checking = { ...work, begin, concurrency, stopsAtFailure: true, checkpoints: false };
-	const end = await new Loop(checking, items, count).run();
+	await new Loop(checking, items, count).run();
 	const wrong = new Map(
-		refused.flatMap(({ indexes, failure }) => indexes.map((index) => [index, failure])),
+		failing
+			.flatMap(({ indexes, failure }) =>
+				indexes.map((index): [number, Failure] => [index, failure]),
+			)
+			.sort(([one], [other]) => one - other),
 	);
-	const unanswered = end.is === 'failed' ? sayUnanswered(end.index, end.failure) : undefined;
-	const [first] = [...wrong.keys()].sort((one, other) => one - other);
+	const [first] = wrong.keys();
+	const [ofFirst] = [...unanswered].map(([index, failure]) => sayUnanswered(index, failure));
 	for (let index = 0; index < count; index++) {
 		const item = memory.item(index);
-		const failure = wrong.get(index) ?? (free.has(index) ? undefined : unanswered);
+		const isLeft = ofFirst && item.is === 'notBegun' && item.earlier && !reached.has(index);
+		if (isLeft && (await startsNothing(item, index))) free.add(index);
+		const own = unanswered.get(index);
+		const ofOthers = own ? sayUnanswered(index, own) : ofFirst && { ...ofFirst, details: {} };
+		const failure = wrong.get(index) ?? (free.has(index) ? undefined : ofOthers);
 		if ((item.is !== 'notBegun' && item.is !== 'inDoubt') || !failure) continue;
 		const isNamed = index === first && work.stopsAtFailure;
 		memory.note(index, failed(item, isNamed ? sayWrong(wrong, index, failure) : failure));
@@ -82,9 +103,9 @@ export async function checkItems(
 
 const NOTHING_STARTED = "'Check All Items First' is on, so this attempt started no run.";
 
-/** What the error of the node says, which ends since items are wrong. */
+/** What the node's error says if items did not pass. */
 function sayWrong(wrong: Map<number, Failure>, index: number, failure: Failure): Failure {
-	const others = [...wrong.keys()].filter((other) => other !== index).sort((a, b) => a - b);
+	const others = [...wrong.keys()].filter((other) => other !== index);
 	const count = others.length;
 	const also = count === 0 ? '' : count === 1 ? ' and 1 other' : ` and ${count} others`;
 	return {
@@ -98,7 +119,7 @@ function sayWrong(wrong: Map<number, Failure>, index: number, failure: Failure):
 	};
 }
 
-/** What is said of all items that would start something, since the check of one got no answer. */
+/** What is said of all items that would start something if the check of one got no answer. */
 function sayUnanswered(index: number, failure: Failure): Failure {
 	return {
 		...failure,

@@ -1,5 +1,5 @@
 import { clock } from '../clock';
-import type { Item, ItemThatIs } from '../item';
+import type { Item, NotBegun } from '../item';
 import { Trial } from './concurrency';
 import { Waits } from './waits';
 import type { Items, LoopEnd, Work } from './work';
@@ -20,7 +20,7 @@ const MOST_UNDER_WAY = 1_000;
  */
 export class Loop {
 	/** In the order in which they begin. Those before `nextToBegin` have begun. */
-	private notBegun: Array<{ index: number; item: ItemThatIs<'notBegun'> }> = [];
+	private notBegun: Array<{ index: number; item: NotBegun }> = [];
 
 	private nextToBegin = 0;
 
@@ -68,13 +68,11 @@ export class Loop {
 		const onCancel = () => this.tell();
 		cancel?.addEventListener('abort', onCancel);
 		try {
-			for (;;) {
-				const end = this.goOn() ?? (await this.whenIdle());
-				if (!end) continue;
-				for (const controller of this.underWay.values()) controller.abort();
-				while (this.underWay.size > 0) await this.untilNews(Infinity);
-				return end;
-			}
+			let end: LoopEnd | undefined;
+			while (!end) end = this.goOn() ?? (await this.whenIdle());
+			for (const controller of this.underWay.values()) controller.abort();
+			while (this.underWay.size > 0) await this.untilNews(Infinity);
+			return end;
 		} finally {
 			cancel?.removeEventListener('abort', onCancel);
 		}

@@ -60,7 +60,6 @@ export class Memory {
 			date: Date.now(),
 			mostAttempts: mostAttempts(context),
 			mayHaveBegun: await mayHaveBegun(context, found, executionId),
-			count: context.getInputData().length,
 		});
 		byRunIndex[runIndex] = stored;
 		if (all.execution?.id !== executionId) {

@@ -47,14 +47,12 @@ interface Present {
 	mostAttempts: number;
 	/** Whether items may have begun after n8n stored the memory. */
 	mayHaveBegun: boolean;
-	/** How many items there are. */
-	count: number;
 }
 
 /** Decides how a run of the node begins, and with which memory. Changes nothing of what it is given. */
 export function openingOf(
 	found: StoredMemory | undefined,
-	{ executionId, entered, date, mostAttempts, mayHaveBegun, count }: Present,
+	{ executionId, entered, date, mostAttempts, mayHaveBegun }: Present,
 ): [Opening, StoredMemory] {
 	const begun = { executionId, entered, beganOn: date, attempts: 1 };
 	if (!found) return [{ beginning: 'first' }, { ...begun, items: {} }];
@@ -63,8 +61,10 @@ export function openingOf(
 	const isChanged = isRetried && found.entered !== entered;
 	// A suspension is no new attempt.
 	const attempts = found.attempts + (suspension ? 0 : 1);
-	const most = Math.max(count, suspension?.items ?? 0);
-	const items = mayHaveBegun ? withDoubts(found.items, most) : found.items;
+	const items =
+		suspension && mayHaveBegun
+			? withDoubts(found.items, suspension.items, mostAttempts > 1)
+			: found.items;
 	const stored = { ...kept, ...(isRetried ? begun : { attempts }), items };
 	if (suspension && !isChanged) {
 		return [{ beginning: isRetried ? 'afterCrash' : 'resume', suspension }, stored];
@@ -77,15 +77,24 @@ export function openingOf(
 }
 
 /**
- * The items, with all those in doubt that may have begun since: those that have not begun, and those that may
- * have begun anew since their run had failed.
+ * Marks as in doubt what may have begun after n8n stored the memory: items that had not begun, and waits for the
+ * run of an earlier attempt, which begin again if that run has failed. Retry On Fail may also have begun again
+ * what has failed since.
+ *
+ * @param count how many items there were
  */
-function withDoubts(items: Record<string, Item>, count: number): Record<string, Item> {
+function withDoubts(
+	items: Record<string, Item>,
+	count: number,
+	isRetriedOnFail: boolean,
+): Record<string, Item> {
 	const doubted = { ...items };
 	for (let index = 0; index < count; index++) {
 		const item = items[index] ?? NOT_BEGUN;
 		const { earlier = [] } = item;
-		const mayBegin = item.is === 'notBegun' || (item.is === 'waiting' && item.wait.isEarlier);
+		const isOfEarlier = item.is === 'waiting' && item.wait.isEarlier;
+		const mayBegin =
+			item.is === 'notBegun' || isOfEarlier || (isRetriedOnFail && item.is !== 'done');
 		if (mayBegin && !isInDoubt(item)) {
 			doubted[index] = { ...item, earlier: [{ is: 'inDoubt' }, ...earlier] };
 		}
@@ -105,20 +114,22 @@ function toBeginAgain(
 	entered: string,
 ): Record<string, Item> {
 	const again = Object.entries(items).map(([index, item]): [string, Item] => {
-		const records = recordsOf(item).map((record) => {
-			const { fingerprints = [] } = record;
-			const all = record.isOld ? fingerprints : [...new Set([...fingerprints, before])];
-			const isOld = !all.includes(entered);
-			// The service has the result still, if it is ever needed.
-			const left = isOld && record.is === 'done' ? { ...record, outputs: [] } : record;
-			// What has started nothing, such as a dry run, has no fingerprints.
-			return { ...left, fingerprints: record.fingerprints && all, isOld };
-		});
-		// Such a record counts only for the next attempt of the same node.
-		const left = records.filter(({ is, isOld, fingerprints }, at) => {
-			return fingerprints !== undefined || is === 'inDoubt' || (at === 0 && !isOld);
+		const records = recordsOf(item).map((record) => ofNextAttempt(record, before, entered));
+		// What has started nothing, such as a dry run, has no fingerprints. It counts only for the next attempt of
+		// the same node.
+		const left = records.filter(({ is, isOld, fingerprints }, place) => {
+			return fingerprints !== undefined || is === 'inDoubt' || (place === 0 && !isOld);
 		});
 		return [index, toBegin(left)];
 	});
 	return Object.fromEntries(again);
+}
+
+function ofNextAttempt(record: Item, before: string, entered: string): Item {
+	const { fingerprints = [] } = record;
+	const all = record.isOld ? fingerprints : [...new Set([...fingerprints, before])];
+	const isOld = !all.includes(entered);
+	// The service has the result still, if it is ever needed.
+	const left = isOld && record.is === 'done' ? { ...record, outputs: [] } : record;
+	return { ...left, fingerprints: record.fingerprints && all, isOld, isGone: undefined };
 }

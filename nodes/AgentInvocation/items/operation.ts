@@ -1,7 +1,7 @@
 import type { IExecuteFunctions } from 'n8n-workflow';
 
 import type { Parking } from '../engine/parkingRules';
-import type { Item, ItemThatIs } from '../item';
+import type { Item, NotBegun } from '../item';
 import type { Service } from '../service/service';
 import type { Concurrency } from './concurrency';
 
@@ -26,10 +26,7 @@ export interface Check {
 }
 
 /** Gives what is to be asked about an item; undefined if the item starts nothing. Throws what is wrong with it. */
-export type CheckItem = (
-	item: ItemThatIs<'notBegun'>,
-	work: ItemWork,
-) => Promise<Check | undefined>;
+export type CheckItem = (item: NotBegun, work: ItemWork) => Promise<Check | undefined>;
 
 /** What an operation does with each of the node's items. */
 export interface Operation {
@@ -43,5 +40,5 @@ export interface Operation {
 	 */
 	runs?: 'starts' | 'gets';
 	/** Gives the next state of the item, or throws what it fails with. */
-	begin(this: void, item: ItemThatIs<'notBegun'>, work: ItemWork): Promise<Item>;
+	begin(this: void, item: NotBegun, work: ItemWork): Promise<Item>;
 }

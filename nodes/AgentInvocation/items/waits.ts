@@ -95,7 +95,8 @@ class Queue {
 
 	take(): Entry | undefined {
 		const { first } = this;
-		const last = this.heap.length > 1 ? this.heap.pop() : undefined;
+		if (!first) return undefined;
+		const last = this.heap.pop();
 		if (last && last !== first) this.sink(1, last);
 		return first;
 	}

@@ -1,6 +1,6 @@
 import type { PassTime } from '../clock';
 import type { Failure } from '../failure';
-import type { Item, ItemThatIs, Waiting } from '../item';
+import type { Item, NotBegun, Waiting } from '../item';
 import type { Concurrency } from './concurrency';
 import type { Waits } from './waits';
 
@@ -24,7 +24,7 @@ export interface Work {
 	/** Ends the loop from outside. */
 	cancel?: AbortSignal | undefined;
 	/** Gives the next state of the item; the item unchanged if the signal came first. */
-	begin(item: ItemThatIs<'notBegun'>, index: number, signal: AbortSignal): Promise<Item>;
+	begin(item: NotBegun, index: number, signal: AbortSignal): Promise<Item>;
 	poll(item: Waiting, index: number, signal: AbortSignal): Promise<Item>;
 	/** Called with all waits when nothing is under way and nothing due. */
 	idle(waits: Waits): Promise<Idle>;

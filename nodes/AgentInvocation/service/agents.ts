@@ -98,11 +98,12 @@ class AgentList {
 	/** Ends the list, or begins another reading if this one may have missed agents. */
 	private complete(): void {
 		const { before, offset, total = 0 } = this;
-		const areMissing = this.agents.size > 0 && offset + this.agents.size < total;
+		const areMissing = offset + this.agents.size < total;
 		if (!this.hasMoved && !areMissing) return;
 		const known = before.size;
 		add(before, [...this.agents.values()]);
-		const mayFindMore = before.size > known && offset + before.size < total;
+		const isNews = this.readings === 1 || before.size > known;
+		const mayFindMore = isNews && offset + before.size < total;
 		if (mayFindMore && this.readings < MOST_READINGS) this.readAgain();
 		else this.agents = before;
 	}

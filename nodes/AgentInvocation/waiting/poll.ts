@@ -1,5 +1,5 @@
 import { clock } from '../clock';
-import { failed, toBegin, type Item, type Wait, type Waiting } from '../item';
+import { failed, recordsOf, toBegin, type Item, type Wait, type Waiting } from '../item';
 import type { Answer } from '../service/answer';
 import { getRun } from '../service/endpoints';
 import { explainAnswer } from '../service/explainAnswer';
@@ -83,7 +83,7 @@ function afterSeeing(item: Waiting, answer: Answer, seen: Run, pass: Pass): Item
 	if (isFinished(seen)) {
 		durationsOf(run.baseUrl, run.agentId).learn(seen);
 		const result = resultOf(item, seen, run, wait.options);
-		const hasFailed = result.is === 'failed' && result.earlier === item.earlier;
+		const hasFailed = result.is === 'failed' && seen.status !== 'succeeded';
 		return wait.isEarlier && hasFailed ? toBegin(item.earlier) : result;
 	}
 	const limitOn = limitOf(wait, pass);
@@ -109,12 +109,16 @@ function afterFailing(item: Waiting, answer: Answer, polling: Polling, askedOn: 
 	const doubtfulAnswers = wait.doubtfulAnswers + (isDoubtful ? 1 : 0);
 	if (!isToCome && !isRetried(answer, purpose, doubtfulAnswers)) {
 		const isGone = failure.details.code === 'run_not_found';
-		return wait.isEarlier && isGone ? toBegin(item.earlier) : failed(item, failure);
+		if (!wait.isEarlier || !isGone) return failed(item, failure);
+		const [own, ...others] = recordsOf(item);
+		return toBegin([{ ...own!, isGone }, ...others]);
 	}
 	const met: Wait = { ...wait, failuresInARow: wait.failuresInARow + 1, doubtfulAnswers };
 	if (isAtLimit && met.graceFrom === undefined) {
 		// This time is too short to store the execution, and for the long pauses that come after many failures.
-		Object.assign(met, { graceFrom: askedOn, where: 'memory', failuresInARow: 1 });
+		met.graceFrom = askedOn;
+		met.where = 'memory';
+		met.failuresInARow = 1;
 	}
 	if (met.graceFrom !== undefined && answer.kind === 'rateLimited') {
 		met.refusals = (met.refusals ?? 0) + 1;

@@ -2,7 +2,7 @@ import type { IDataObject, INodeProperties } from 'n8n-workflow';
 
 import { readBoolean, readNumber, readOptions, readText } from '../../readValue';
 import { fixedAt } from '../../items/concurrency';
-import { done, type Item, type ItemThatIs } from '../../item';
+import { done, type Item, type NotBegun } from '../../item';
 import { readAgents } from '../../service/agents';
 import type { ItemWork, Operation } from '../../items/operation';
 
@@ -62,7 +62,7 @@ export const listFields: INodeProperties[] = [
 export const list: Operation = { concurrency: () => fixedAt(1), begin };
 
 async function begin(
-	item: ItemThatIs<'notBegun'>,
+	item: NotBegun,
 	{ context, itemIndex, service, signal }: ItemWork,
 ): Promise<Item> {
 	const option = readOptions(context, itemIndex);

@@ -3,7 +3,7 @@ import type { IDataObject, IExecuteFunctions, INodeProperties } from 'n8n-workfl
 import { readBoolean, readNumber, readOptions } from '../../readValue';
 import { AUTOMATIC, fixedAt, OF_DRY_RUNS, type Concurrency } from '../../items/concurrency';
 import { UnansweredError } from '../../failure';
-import { done, type Item, type ItemThatIs } from '../../item';
+import { done, type Item, type NotBegun } from '../../item';
 import { dryRun } from '../../service/endpoints';
 import { read } from '../../service/read';
 import { READ_PATIENCE_MS } from '../../service/retryPolicy';
@@ -20,8 +20,6 @@ import { readWaitPlan, type WaitPlan } from '../../items/waitPlan';
 
 /** The range of 'Max Concurrency'. 0 is automatic. */
 const CONCURRENCY_RANGE = { minValue: 0, maxValue: 1_000 };
-
-type NotBegun = ItemThatIs<'notBegun'>;
 
 const displayOptions = { show: { resource: ['run'], operation: ['create'] } };
 

@@ -1,7 +1,7 @@
 import type { INodeProperties } from 'n8n-workflow';
 
 import { fixedAt } from '../../items/concurrency';
-import type { Item, ItemThatIs } from '../../item';
+import type { Item, NotBegun } from '../../item';
 import { resultOf } from '../../waiting/output';
 import { beginWait } from '../../waiting/wait';
 import { getRun } from '../../service/endpoints';
@@ -50,7 +50,7 @@ export const get: Operation = {
 	begin,
 };
 
-async function begin(item: ItemThatIs<'notBegun'>, work: ItemWork): Promise<Item> {
+async function begin(item: NotBegun, work: ItemWork): Promise<Item> {
 	const { context, itemIndex, service, parking, signal } = work;
 	const plan = await readWaitPlan(work, false);
 	const earlier = plan.waits ? goOnFrom(item, work, plan) : undefined;
@@ -61,5 +61,5 @@ async function begin(item: ItemThatIs<'notBegun'>, work: ItemWork): Promise<Item
 	const run = { baseUrl: service.baseUrl, agentId, runId };
 	if (plan.waits) return beginWait(item, run, plan, parking);
 	const seen = await read(service, getRun(agentId, runId), run, { signal });
-	return resultOf(item, seen, run, plan.options);
+	return resultOf({ ...item, run }, seen, run, plan.options);
 }

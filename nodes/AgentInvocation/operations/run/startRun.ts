@@ -9,7 +9,7 @@ import {
 	isInDoubt,
 	unlessEmpty,
 	type Item,
-	type ItemThatIs,
+	type NotBegun,
 	type KnownRun,
 } from '../../item';
 import type { ItemWork } from '../../items/operation';
@@ -19,13 +19,12 @@ import { createRun } from '../../service/endpoints';
 import { explainAnswer } from '../../service/explainAnswer';
 import { retryAfterMs } from '../../service/retryPolicy';
 import { sendWithRetry } from '../../service/sendWithRetry';
-import { isRunId, type ParameterBinding, type Run } from '../../service/types';
-import { isOfUnfinishedRun, resultOf } from '../../waiting/output';
+import { isFinished } from '../../service/runStatus';
+import { isRun, isRunId, type ParameterBinding } from '../../service/types';
+import { resultOf } from '../../waiting/output';
 import { beginWait, type WaitStart } from '../../waiting/wait';
 import { findAgent, nameKey, type GivenAgent } from '../findAgent';
 import type { WaitPlan } from '../../items/waitPlan';
-
-type NotBegun = ItemThatIs<'notBegun'>;
 
 /** What an item is to start. */
 export interface Wanted {
@@ -121,10 +120,10 @@ export function goOnFrom(
 	plan: WaitPlan,
 	fingerprint?: string,
 ): Item | undefined {
-	const record = earlier.find(({ is, run, isOld, fingerprints = [] }) => {
+	const record = earlier.find(({ is, run, isOld, isGone, fingerprints = [] }) => {
 		const isElsewhere = run !== undefined && run.baseUrl !== work.service.baseUrl;
 		const isSame = fingerprint !== undefined && fingerprints.includes(fingerprint);
-		return is !== 'inDoubt' && !isElsewhere && (!isOld || isSame);
+		return is !== 'inDoubt' && !isElsewhere && !isGone && (!isOld || isSame);
 	});
 	if (!record) return undefined;
 	// The node as it is now would start the same, so the record counts as its own.
@@ -132,11 +131,11 @@ export function goOnFrom(
 	const own = { ...record, isOld: false, earlier: unlessEmpty(others) };
 	const { run } = own;
 	if (!run) return own;
-	if (own.is === 'done' && own.outputs.length > 0 && !isOfUnfinishedRun(own)) {
-		const seen = own.outputs[0] as unknown as Run;
+	const [seen] = own.is === 'done' ? own.outputs : [];
+	if (own.is === 'done' && isRun(seen) && isFinished(seen)) {
 		const result = plan.waits ? resultOf(own, seen, run, plan.options) : own;
-		// If it would fail, by the options as they are now, it is polled and fails as any other run does.
-		if (result.is === 'done') return result;
+		// A run that has failed, and is an error by the options of now, is polled and fails as any other does.
+		if (result.is === 'done' || seen.status === 'succeeded') return result;
 	}
 	// One that was given and not seen yet may not be there at all.
 	const isSeen = own.is !== 'waiting' || own.wait.status !== undefined;

@@ -1,6 +1,6 @@
 import type { INodeExecutionData } from 'n8n-workflow';
 
-import { specOf, tagOf, wantedIn, type Attempt } from '../history.cts';
+import { specOf, tagOf, type Attempt } from '../history.cts';
 import { lastingOf } from '../agentList.cts';
 import { outputOf } from '../service.cts';
 import { isTrue, pairOf, textOf, type Facts } from './facts.cts';
@@ -88,7 +88,8 @@ function wrongOf(
 	if (run?.tag !== tag) return [`item ${item} has run ${id}, which is ${run?.tag ?? "nobody's"}`];
 	const { request } = run;
 	const isStarted = spec.operation === 'create';
-	const isOther = isStarted && wantedIn(request?.execution) !== wantedIn(attempt);
+	// At another address, results of before a crash stay as they are.
+	const isOther = isStarted && request?.execution.edit?.values !== attempt.edit?.values;
 	if ((request !== undefined) !== isStarted || isOther) {
 		return [`item ${item} has run ${id}, which is of another node`];
 	}
