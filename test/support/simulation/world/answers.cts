@@ -86,6 +86,11 @@ const ANSWERS: Record<FaultKind, Makes> = {
 				},
 			}),
 		),
+	unknownRun: (seen) => {
+		seen.code = 'run_not_found';
+		const error = { code: seen.code, message: 'There is no such run.', request_id: 'q' };
+		return answer(404, JSON.stringify({ error }));
+	},
 	otherShape: ({ number }) => {
 		// A page about the health of a proxy looks like a run that has no ID.
 		const health = { status: number % 4 < 2 ? 'failed' : 'succeeded', output: 'all is well' };

@@ -38,7 +38,9 @@ export type FaultKind =
 	/** n8n itself refuses to send it, as its protection against requests to internal addresses does. */
 	| 'blocked'
 	/** The service's own no, for example since the agent has been changed. */
-	| 'rejected';
+	| 'rejected'
+	/** The service does not know the run, as where the key is another organization's. */
+	| 'unknownRun';
 
 export type RequestKind = 'create' | 'poll' | 'list' | 'dryRun';
 

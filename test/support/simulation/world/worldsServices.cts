@@ -57,6 +57,7 @@ const anyKind = fc.constantFrom<FaultKind>(
 	'foreign4xx',
 	'redirect',
 	'otherRun',
+	'unknownRun',
 	'otherShape',
 	'stray429',
 	'certificate',
@@ -88,7 +89,7 @@ export function faultOf(
 			fc.record(
 				{
 					kind: fc.constant(kind),
-					on: kind === 'otherRun' ? fc.constant('poll') : on,
+					on: ['otherRun', 'unknownRun'].includes(kind) ? fc.constant('poll') : on,
 					share: fc.constantFrom(0.1, 0.3, 0.6, 0.9, 1),
 					fromMs: mostly(0, 2, fc.oneof(ms(5_000), ms(400_000))),
 					untilMs: kind === 'stray429' ? fc.oneof(until, fc.constant(FOR_EVER_MS)) : until,
