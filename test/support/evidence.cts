@@ -105,7 +105,7 @@ const REAL = 'A real n8n 2';
 
 const EVIDENCE: Evidence[] = [
 	{
-		claim: 'A run is started once, whatever fails',
+		claim: 'A run is started at most once, whatever fails',
 		seen: startedUnderFaults,
 		where: ENGINE,
 		report: 'test/faults/REPORT.md',
@@ -221,7 +221,7 @@ function resumedInKills(report: Report): string {
 }
 
 function soak(report: ReportFile, where: string): Evidence[] {
-	return [{ claim: 'Both promises hold under load', seen: soaked, where, report }];
+	return [{ claim: 'No run is started twice under load, and none is lost', seen: soaked, where, report }];
 }
 
 /** What a soak says of its executions. */
@@ -369,7 +369,7 @@ export function evidencePage(): string {
 	});
 	return `# Evidence
 
-What the README claims, and what was measured. A [sandbox](../sandbox/openapi.yaml) stands in for the service everywhere; nothing was measured with the service itself. Each report is of one run on a machine with two cores, of the commit that the last table names. Its first lines say whether other work ran beside it.
+This page compares the README's claims with measurements. A [sandbox](../sandbox/openapi.yaml) stands in for the service everywhere; nothing was measured with the service itself. Each report comes from one session on a machine with two cores, of the commit that the last table names. Its first lines say whether other work ran beside it.
 
 ${table(['Claim', 'What was seen', 'Measured in', 'Report'], claims)}
 
@@ -388,7 +388,7 @@ This page is made from the reports: \`UPDATE_REPORT=1 npx jest --selectProjects 
 /** The commits and the dates of a report; a test may compare it with what happens instead, whenever it runs. */
 function madeOf({ text }: Report): [commit: string, date: string] {
 	if (text.includes('the test fails when'))
-		return ['any: a test compares it with what happens', ''];
+		return ['current: a test fails if it is outdated', ''];
 	const made = [...text.matchAll(/commit ([0-9a-f]{7,})\b.*?(\d{4}-\d\d-\d\d)/g)];
 	const all = (group: 1 | 2) => [...new Set(made.map((match) => match[group]))].join(', ');
 	return [all(1) || 'not noted', all(2)];
