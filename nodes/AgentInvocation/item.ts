@@ -156,7 +156,9 @@ export function isInDoubt(item: Item): boolean {
 
 /** The run of an item, if one is known that it has started, or got, as the node is now. */
 export function runOf(item: Item): KnownRun | undefined {
-	return item.run ?? recordsOf(item).find(({ run, isOld, isGone }) => run && !isOld && !isGone)?.run;
+	return (
+		item.run ?? recordsOf(item).find(({ run, isOld, isGone }) => run && !isOld && !isGone)?.run
+	);
 }
 
 /** Records as they are stored: absent if there are none. */

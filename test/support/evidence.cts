@@ -221,7 +221,9 @@ function resumedInKills(report: Report): string {
 }
 
 function soak(report: ReportFile, where: string): Evidence[] {
-	return [{ claim: 'No run is started twice under load, and none is lost', seen: soaked, where, report }];
+	return [
+		{ claim: 'No run is started twice under load, and none is lost', seen: soaked, where, report },
+	];
 }
 
 /** What a soak says of its executions. */
@@ -387,8 +389,7 @@ This page is made from the reports: \`UPDATE_REPORT=1 npx jest --selectProjects 
 
 /** The commits and the dates of a report; a test may compare it with what happens instead, whenever it runs. */
 function madeOf({ text }: Report): [commit: string, date: string] {
-	if (text.includes('the test fails when'))
-		return ['current: a test fails if it is outdated', ''];
+	if (text.includes('the test fails when')) return ['current: a test fails if it is outdated', ''];
 	const made = [...text.matchAll(/commit ([0-9a-f]{7,})\b.*?(\d{4}-\d\d-\d\d)/g)];
 	const all = (group: 1 | 2) => [...new Set(made.map((match) => match[group]))].join(', ');
 	return [all(1) || 'not noted', all(2)];

@@ -74,4 +74,22 @@ export const changed: PlantedDefect[] = [
 		'if (Array.isArray(schema))',
 		'if (Array.isArray(mappingMode))',
 	),
+	plant(
+		'a run that one attempt does not find is forgotten',
+		'waiting/poll.ts',
+		'return toBegin([{ ...own!, isGone }, ...others]);',
+		'return toBegin(own ? others : []);',
+	),
+	plant(
+		'after a crash, what Retry On Fail may have begun again is begun once more',
+		'items/opening.ts',
+		"(isRetriedOnFail && item.is !== 'done')",
+		'(isRetriedOnFail && false)',
+	),
+	plant(
+		"a 'Get a run' that is to wait gives what it had seen before",
+		'operations/run/get.ts',
+		'resultOf({ ...item, run }, seen',
+		'resultOf(item, seen',
+	),
 ];
