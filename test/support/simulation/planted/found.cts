@@ -232,8 +232,8 @@ export const found: PlantedDefect[] = [
 	plant(
 		'a result is forgotten when a retry cannot even ask for it',
 		'item.ts',
-		'const earlier = recordsOf(item);',
-		"const earlier = recordsOf(item).filter(({ is }) => is !== 'done');",
+		'earlier: unlessEmpty(recordsOf(item)),',
+		"earlier: unlessEmpty(recordsOf(item).filter(({ is }) => is !== 'done')),",
 	),
 	plant(
 		"n8n's Retry of a crashed execution makes no checkpoint",

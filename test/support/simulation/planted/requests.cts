@@ -101,8 +101,8 @@ export const ofRequests: PlantedDefect[] = [
 	plant(
 		'a retry starts a run anew whose poll failed for any reason',
 		'waiting/poll.ts',
-		'return wait.isEarlier && isGone ?',
-		'return wait.isEarlier || isGone ?',
+		'if (!wait.isEarlier || !isGone) return failed(item, failure);',
+		'if (!isGone) return wait.isEarlier ? toBegin(item.earlier) : failed(item, failure);',
 	),
 	plant(
 		'waiting does not end at the time limit',
@@ -149,8 +149,8 @@ export const ofRequests: PlantedDefect[] = [
 	plant(
 		'a check without an answer is taken for passed',
 		'items/checks.ts',
-		'if (thrown instanceof UnansweredError) return failed(item, failure);',
-		'if (thrown instanceof UnansweredError) return CHECKED;',
+		'if (thrown instanceof UnansweredError) {',
+		'if (thrown instanceof UnansweredError) return UNASKED;\n\t\t\tif (thrown instanceof UnansweredError) {',
 	),
 	plant(
 		'what has passed is checked again',
