@@ -524,7 +524,14 @@ export const errors: Row[] = [
 		'the run ends in a status that nobody knows',
 		{
 			parameters: get(23, '11111111-2222-4333-8444-555555555555'),
-			fault: of(23, answer(200, { status: 'expired', completed_at: '2026-01-01T00:00:00Z' })),
+			fault: of(
+				23,
+				answer(200, {
+					run_id: '11111111-2222-4333-8444-555555555555',
+					status: 'expired',
+					completed_at: '2026-01-01T00:00:00Z',
+				}),
+			),
 		},
 		"The agent's run ended as 'expired' (run … of agent 23)",
 		"choose 'Output the Run' in 'If Run Does Not Succeed'",

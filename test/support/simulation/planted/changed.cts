@@ -48,7 +48,7 @@ export const changed: PlantedDefect[] = [
 		'a result keeps the format of an earlier attempt',
 		'operations/run/startRun.ts',
 		'const result = plan.waits ?',
-		'const result = plan.waits && isOfUnfinishedRun(own) ?',
+		'const result = plan.waits && !own ?',
 	),
 	plant(
 		"in a loop, n8n's Retry counts the workflow's timeout from each turn",
