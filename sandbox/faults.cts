@@ -21,6 +21,7 @@ export interface Fault {
 	kind: 'answer' | 'html' | 'reset' | 'stall' | 'stallBody' | 'truncated' | 'delay';
 	status?: number;
 	headers?: Record<string, string>;
+	/** What is sent, or a function that gives it for a path. */
 	body?: unknown;
 	delayMs?: number;
 }
@@ -83,7 +84,7 @@ function perform(fault: Fault, response: Response): void {
 			response
 				.status(fault.status ?? 200)
 				.set(fault.headers ?? {})
-				.send(fault.body ?? '');
+				.send(bodyOf(fault, response.req.path) ?? '');
 			break;
 		case 'html':
 			response
@@ -103,4 +104,8 @@ function perform(fault: Fault, response: Response): void {
 		default:
 			response.socket?.resetAndDestroy();
 	}
+}
+
+function bodyOf({ body }: Fault, path: string): unknown {
+	return typeof body === 'function' ? (body as (path: string) => unknown)(path) : body;
 }

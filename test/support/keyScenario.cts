@@ -58,7 +58,9 @@ const environment = {
 };
 
 const QUOTED = `You sent x-api-key: ${SECRET}, which is odd.`;
-const run = (more: object) => ({
+/** Answers a poll with such a run. */
+const run = (more: object) => (path: string) => ({
+	run_id: path.split('/').at(-1),
 	created_at: '2026-01-01T09:00:00Z',
 	completed_at: '2026-01-01T09:00:42Z',
 	...more,
