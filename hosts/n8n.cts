@@ -1,4 +1,5 @@
 import { spawn, type ChildProcess } from 'node:child_process';
+import { randomInt } from 'node:crypto';
 import { appendFileSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { Agent } from 'node:http';
 import { createServer } from 'node:net';
@@ -388,12 +389,25 @@ function taskOf(json: object) {
 	return { ...timing, executionStatus: 'success', source: [null], data: { main: [[{ json }]] } };
 }
 
+/** Below those that systems give to outgoing connections and to servers that ask for any port. */
+const OUR_PORTS = { first: 10_000, last: 29_999 };
+
 /**
- * The port, or any free one for 0.
+ * The port, or any free one for 0. Nobody else is given that one, also while n8n is down and its
+ * port is free.
  *
  * @throws HostUnavailable when it is taken
  */
 export async function freePort(port: number): Promise<number> {
+	if (port > 0) return await ifFree(port);
+	for (let attempts = 1; attempts < 20; attempts++) {
+		const any = await ifFree(randomInt(OUR_PORTS.first, OUR_PORTS.last + 1)).catch(() => 0);
+		if (any > 0) return any;
+	}
+	return await ifFree(OUR_PORTS.first);
+}
+
+async function ifFree(port: number): Promise<number> {
 	return await new Promise((resolve, reject) => {
 		const server = createServer();
 		server.once('error', (error: NodeJS.ErrnoException) =>
@@ -403,10 +417,6 @@ export async function freePort(port: number): Promise<number> {
 					: new HostUnavailable(`Port ${port} cannot be used: ${error.message}`),
 			),
 		);
-		server.listen(port, '127.0.0.1', () => {
-			const address = server.address();
-			const free = typeof address === 'object' && address ? address.port : port;
-			server.close(() => resolve(free));
-		});
+		server.listen(port, '127.0.0.1', () => server.close(() => resolve(port)));
 	});
 }
