@@ -41,7 +41,7 @@ export interface ItemCost {
 	peakMb: number;
 }
 
-/** What creating a run for each of many items costs in a real n8n, which is started anew for each. */
+/** What creating a run for each of many items costs in a real n8n, which is started again for each. */
 export async function costPerItem(counts: number[]): Promise<ItemCost[]> {
 	const costs: ItemCost[] = [];
 	const ours = agentNode('Run', {

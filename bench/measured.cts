@@ -31,7 +31,7 @@ export async function perItem(quick: boolean): Promise<string> {
 		Math.round(items / seconds),
 		Math.round(peakMb),
 	]);
-	return `Creates in a real n8n 2, started anew for each, against the sandbox on the same machine. This node has Max Concurrency 50. n8n's HTTP Request has a batch size of 50, and sends on without waiting for answers.
+	return `Creates in a real n8n 2, started again for each, against the sandbox on the same machine. This node has Max Concurrency 50. n8n's HTTP Request has a batch size of 50, and sends on without waiting for answers.
 
 ${table(['Node', 'Items', 'Time (s)', 'Items a second', 'Peak memory of n8n (MB)'], rows)}`;
 }

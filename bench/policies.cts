@@ -12,7 +12,7 @@ export const LOOP_WAIT_MS = 5_000;
 /** After how long n8n's Retry On Fail sends a refused request again, in ms. */
 const RETRY_MS = 1_000;
 
-/** The node's source. Each world loads it anew, so that it knows nothing of another one. */
+/** The node's source. Each world loads it again, so that it knows nothing of another one. */
 const source = new NodeCode();
 
 /** A version of n8n-workflow, which tells the node that it may ask n8n to store an execution. */

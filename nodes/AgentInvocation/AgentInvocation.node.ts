@@ -12,7 +12,7 @@ import { subtitle, waitingTooltip } from './editor/nodeTexts';
 import { searchAgents } from './editor/searchAgents';
 import { describeParameters } from './editor/describeParameters';
 import { getAgentParameters } from './editor/getAgentParameters';
-import { readAction, suspend } from './engine/suspend';
+import { carryOut, readAction } from './engine/suspend';
 import { processItems } from './items/processItems';
 import { operationFields, operations } from './operations';
 
@@ -61,7 +61,7 @@ export class AgentInvocation implements INodeType {
 
 	async execute(this: IExecuteFunctions, response?: EngineResponse): Promise<NodeOutput> {
 		const action = readAction(this);
-		if (action) return await suspend(this, action);
+		if (action) return await carryOut(this, action);
 
 		const resource = this.getNodeParameter('resource', 0);
 		const operation = this.getNodeParameter('operation', 0);

@@ -40,18 +40,21 @@ export interface Wait {
 	dueOn: number;
 	/** The planned delay, in ms. If n8n's clock is changed, the next poll is no further ahead than that. */
 	delayMs: number;
-	/** Whether the delay is long enough for n8n to store the execution, and is not one that the service asked for. */
-	isLong: boolean;
+	/**
+	 * Whether the run may be polled before it is due, so that the execution can be stored: the delay is one that
+	 * n8n stores, and not one that the service asked for.
+	 */
+	mayBeEarly: boolean;
 	/** The run's status as the service has shown it last; absent before it has. */
 	status?: string;
 	/** How many polls in a row have met a temporary failure. */
 	failuresInARow: number;
-	/** How many polls have got an answer that is retried only a few times (`answerKinds.ts`). */
-	doubtfulAnswers: number;
+	/** How many polls have got an answer that is retried only briefly (`answerKinds.ts`). */
+	briefAnswers: number;
 	/** Whether an earlier attempt started the run. If the run has failed or is gone, the item is begun again. */
 	isEarlier?: boolean;
 	/** The date of the first poll at or after the time limit that got no answer; absent before. */
-	graceFrom?: number;
+	graceBeganOn?: number;
 	/** How many polls since then got a 429. */
 	refusals?: number;
 }
@@ -98,10 +101,10 @@ export type Item = Known &
 				is: 'failed';
 				failure: Failure;
 				/**
-				 * Whether the item was not begun because an earlier attempt may have begun it. It ends the node only
-				 * when nothing else is left to do.
+				 * Whether the item was not begun because an earlier attempt may have begun it. It ends the node
+				 * only when nothing else is left to do.
 				 */
-				isRefused?: boolean;
+				isHeldBack?: boolean;
 		  }
 	);
 
@@ -133,7 +136,7 @@ export function failed(item: Item, failure: Failure): ItemThatIs<'failed'> {
 	};
 }
 
-/** The same for an item whose run has ended without success: the next attempt begins it anew. */
+/** The same for an item whose run has ended without success: the next attempt begins it again. */
 export function failedForGood(item: Item, failure: Failure): ItemThatIs<'failed'> {
 	return { ...failed(item, failure), earlier: item.earlier };
 }

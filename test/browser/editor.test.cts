@@ -177,7 +177,7 @@ describe("the agent's parameters", () => {
 		await expect(editor.setting('text').count()).resolves.toBe(0);
 	});
 
-	test('are described whole below, however they are given, and for a new agent anew', async () => {
+	test('are described whole below, however they are given, and for a new agent again', async () => {
 		await open('described');
 		await editor.chooseAgent('Regional report');
 		const ofReport =

@@ -226,7 +226,7 @@ test('three items that fail, are cancelled and succeed, with an error output', a
 	]);
 });
 
-test('Retry On Fail, and Retry, wait for the runs that go on and start anew the one that failed', async () => {
+test('Retry On Fail, and Retry, wait for the runs that go on and start again the one that failed', async () => {
 	const execution = await endOf('stops');
 	expect(execution.status).toBe('error');
 	const { error } = execution.data.resultData;

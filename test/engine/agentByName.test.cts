@@ -51,7 +51,7 @@ test('an agent that is given by its ID is not looked up', async () => {
 	expect(listings(sandbox.current)).toEqual([]);
 });
 
-test('each execution looks anew, so that it sees an agent that was renamed or published just now', async () => {
+test('each execution looks again, so that it sees an agent that was renamed or published just now', async () => {
 	const execute = async () => await run(sandbox.current, createNamed('archive agent 7'));
 	expect(jsonOf((await execute()).output)).toMatchObject([{ agent_id: 7 }]);
 	sandbox.with({ agentCount: 6 });
@@ -131,7 +131,7 @@ describe('a retry', () => {
 		expect(listings(sandbox.current)).toEqual(WHOLE_LIST);
 	});
 
-	test('looks a name up anew that was not found', async () => {
+	test('looks a name up again that was not found', async () => {
 		sandbox.with({ agentNames: { 3: 'Another name' } });
 		const running = run(sandbox.current, createNamed('Scripted run', { seconds: 0.1 }), {
 			node: { ...retrying, waitBetweenTries: 1_000 },

@@ -3,7 +3,7 @@ import { backoffRange } from '../../nodes/AgentInvocation/service/retryPolicy.ts
 import { startSandbox } from '../../sandbox/server.cts';
 import { createRun, jsonOf, run, useSandbox } from '../support/sandboxed.cts';
 
-// n8n reads the credential anew for each request, so it may change while a run is waited for.
+// n8n reads the credential again for each request, so it may change while a run is waited for.
 const sandbox = useSandbox();
 beforeEach(() => void jest.replaceProperty(backoffRange, 'first', 20));
 afterEach(() => jest.restoreAllMocks());

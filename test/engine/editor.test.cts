@@ -195,7 +195,7 @@ describe('the list that is kept', () => {
 		expect(offsets()).toEqual(['0', '100']);
 	});
 
-	test('what is asked again, as Refresh does, is read anew', async () => {
+	test('what is asked again, as Refresh does, is read again', async () => {
 		await getAgentParameters.call(context(2));
 		await getAgentParameters.call(context(2));
 		await searchAgents.call(context());

@@ -42,7 +42,7 @@ test('a retry after the time limit goes on waiting for the same run', async () =
 	expect(creates(sandbox.current)).toHaveLength(1);
 });
 
-test('a run that failed is started anew', async () => {
+test('a run that failed is started again', async () => {
 	await run(sandbox.current, createRun(3, { seconds: 0.1, status: 'failed' }), { node: retrying });
 	expect(creates(sandbox.current)).toHaveLength(3);
 });
@@ -104,7 +104,7 @@ test('an answer that does not name the run is not about it', async () => {
 	expect(jsonOf(output)).toMatchObject([{ status: 'succeeded', run_id: runId }]);
 });
 
-test('a run that is gone is started anew', async () => {
+test('a run that is gone is started again', async () => {
 	jest.replaceProperty(waiting, 'NOT_FOUND_GRACE_MS', 300 as never);
 	sandbox.current.faults.add(revoked);
 	const running = run(sandbox.current, createRun(3, { seconds: 0.2 }), {

@@ -91,7 +91,7 @@ test('one that n8n was ended in while it stored it, and had saved progress of, h
 	expectAllResults(await retryAtTheirEnd(execution, whileStoring));
 });
 
-test('one that was stopped before n8n stored anything begins anew', async () => {
+test('one that was stopped before n8n stored anything begins again', async () => {
 	const execution = makeExecution('continueErrorOutput', 0);
 	expectAllResults(await retry(execution, stoppedAtItsStart(execution)));
 });

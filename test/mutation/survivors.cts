@@ -48,12 +48,12 @@ export const survivors: Survivor[] = [
 		reason: 'Nothing is left out: it tells the compiler what all are.',
 	},
 	{
-		file: 'items/nodeRun.ts',
+		file: 'items/nodePass.ts',
 		original: /has no result|This is a defect|^\{ throw new NodeOperationError/,
 		reason: 'Every item has a result once the loop has ended: it would be a defect.',
 	},
 	{
-		file: 'items/nodeRun.ts',
+		file: 'items/nodePass.ts',
 		original: /^(item\.is !== 'done' \|\| )?item\.outputs\.length > 0$|^'done'$|^first\?\.is$/,
 		reason: 'Only List gives nothing for an item, and n8n has a first output when this is asked.',
 	},

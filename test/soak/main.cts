@@ -87,9 +87,9 @@ interface Load {
  *
  * - `itself`: as if n8n had run all the time.
  * - `sameRuns`: n8n ended it, and n8n's Retry has gone on with the runs that it had started.
- * - `anew`: n8n ended it, and n8n's Retry has started runs.
+ * - `again`: n8n ended it, and n8n's Retry has started runs.
  */
-type EndedBy = 'itself' | 'sameRuns' | 'anew';
+type EndedBy = 'itself' | 'sameRuns' | 'again';
 
 type Ended = Begin & {
 	end: StoredExecution;
@@ -234,7 +234,7 @@ async function endOf(
 	const isKept =
 		kinds[begin.kind]!.keeps !== undefined && before.some(({ runId }) => stored.includes(runId));
 	const retried = await host.n8n.endOf(await host.n8n.retry(id), 600_000);
-	const by = allRuns().length > before.length ? 'anew' : 'sameRuns';
+	const by = allRuns().length > before.length ? 'again' : 'sameRuns';
 	return { ...begin, end: retried, by, mostRuns: isKept ? 1 : 2 };
 }
 
@@ -311,7 +311,7 @@ function makeReport(
 			all.length,
 			count(({ by }) => by !== 'itself'),
 			count(({ by, end }) => by === 'sameRuns' && end.status === 'success'),
-			count(({ by, end }) => by === 'anew' && end.status === 'success'),
+			count(({ by, end }) => by === 'again' && end.status === 'success'),
 			count(({ end }) => end.status === 'success'),
 			all.flatMap(({ rows }) => rows).length,
 			count(({ end }) => createMayBeLost.test(JSON.stringify(end.data))),
@@ -333,7 +333,7 @@ function makeReport(
 		'',
 		'A lost create is one whose answer did not come: the service may have started the run or not, the item fails and says so, and no run is started in its place. It ends an execution that does not continue on errors.',
 		'',
-		`What n8n keeps of an execution decides what happens to it when n8n stops. If n8n keeps the wait, it goes on by itself when n8n is back. If n8n keeps the runs, because the workflow saves its execution progress, n8n shows the execution as crashed, and n8n's Retry goes on with the same runs. If n8n keeps nothing, Retry starts the workflow anew, with new runs; the old runs go on at the service. An execution of which n8n would keep more may still be met during a poll, where Retry goes on from the wait, or during its creates, of which n8n has kept nothing. n8n also ends an execution that it resumes before its own start is over ('${RESUMED_TOO_EARLY}', whichever node waits), or takes for crashed; Retry goes on from the wait.`,
+		`What n8n keeps of an execution decides what happens to it when n8n stops. If n8n keeps the wait, it goes on by itself when n8n is back. If n8n keeps the runs, because the workflow saves its execution progress, n8n shows the execution as crashed, and n8n's Retry goes on with the same runs. If n8n keeps nothing, Retry starts the workflow again, with new runs; the old runs go on at the service. An execution of which n8n would keep more may still be met during a poll, where Retry goes on from the wait, or during its creates, of which n8n has kept nothing. n8n also ends an execution that it resumes before its own start is over ('${RESUMED_TOO_EARLY}', whichever node waits), or takes for crashed; Retry goes on from the wait.`,
 		'',
 		`How many are met depends on how many are in memory. ${queue ? `Only one of the ${WORKERS} workers is ended at a time.` : 'All are in the one process that is ended.'} ${keys.length === 1 ? 'They share one key, so that a rate limit, and a fault that looks like one, holds up all of them.' : 'A rate limit, and a fault that looks like one, holds up the executions of one key only.'}`,
 		'',

@@ -242,7 +242,7 @@ function soaked(report: Report): string {
 	const runs = said(report, /^(\d+) runs, /m);
 	said(report, /(None of the runs|No run) was started twice[^.]*\. All executions [^—]*$/m);
 	const { rows, ended, sameRuns, kills } = soakOf(report);
-	return `${inWords(runs)} runs in ${inWords(sum(rows, 'Executions'))} executions, with random faults, and n8n ended ${kills} times: the node started no run twice. ${ended(rows)} executions ended with n8n: Retry continued ${sameRuns} with the same runs; the other ${ended(rows) - sameRuns} were not retried, or began anew. All others have the output of each run, or say that a run may have been started`;
+	return `${inWords(runs)} runs in ${inWords(sum(rows, 'Executions'))} executions, with random faults, and n8n ended ${kills} times: the node started no run twice. ${ended(rows)} executions ended with n8n: Retry continued ${sameRuns} with the same runs; the other ${ended(rows) - sameRuns} were not retried, or began again. All others have the output of each run, or say that a run may have been started`;
 }
 
 function simulatedWorlds(report: Report): string {

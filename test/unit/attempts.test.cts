@@ -18,7 +18,7 @@ test.each([
 	'with Retry On Fail and Max Tries %p, a run that fails is started %d times',
 	async (maxTries, times) => {
 		const node = { retryOnFail: true, maxTries: maxTries! };
-		// Parked, after which n8n itself counts anew.
+		// Parked, after which n8n itself counts again.
 		const options = { pollInterval: 65 };
 		const { world, parks } = await execute({
 			runOf: () => failing,

@@ -43,7 +43,10 @@ async function run({ parameters, ...told }: Told = {}, given?: never) {
 describe('what another version of the package has noted', () => {
 	test.each([
 		[{ format: 2, byRunIndex: { 0: { items: [{ run_id: 'a' }, { runId: 'b' }] } } }, /a, b/],
-		[{ format: 1, byRunIndex: 'c' }, /cannot be read\. Execute the workflow anew to start runs\.$/],
+		[
+			{ format: 1, byRunIndex: 'c' },
+			/cannot be read\. Execute the workflow again to start runs\.$/,
+		],
 		['text', /cannot be read/],
 		[0, /cannot be read/],
 	])('%j starts nothing, and its runs are named', async (agentInvocation, says) => {
@@ -105,9 +108,9 @@ describe('the action of a suspension', () => {
 
 	test.each<[string, Told]>([
 		['that the engine has not asked for', { ...marked({ runs: 1 }), entry: {} }],
-		['without a mark', { ...marked(undefined), items: [{ json: { until: 1 } }] }],
+		['without a mark', { ...marked(undefined), items: [{ json: { resumesOn: 1 } }] }],
 		['with a mark of another making', marked('x')],
-		['with one that lacks the runs', marked({ until: 1 })],
+		['with one that lacks the runs', marked({ resumesOn: 1 })],
 	])('%s is none: the node works', async (_, told) => {
 		expect((await run(told)).json).toMatchObject(OUTPUT);
 	});
@@ -118,7 +121,7 @@ describe('the action of a suspension', () => {
 
 	test('whose date is none waits for nothing', async () => {
 		const putToWait = jest.fn();
-		const { output, sent } = await run({ ...marked({ runs: 1, until: 'x' }), putToWait });
+		const { output, sent } = await run({ ...marked({ runs: 1, resumesOn: 'x' }), putToWait });
 		expect([output, sent, putToWait.mock.calls]).toEqual([[[]], 0, []]);
 	});
 
@@ -128,7 +131,7 @@ describe('the action of a suspension', () => {
 		const [stack, next]: [unknown[], object] = [[], {}];
 		stack.push(next);
 		const held = { executionData: { nodeExecutionStack: stack } };
-		await run({ ...marked({ runs: 1, until: 1 }), entry: own, held });
+		await run({ ...marked({ runs: 1, resumesOn: 1 }), entry: own, held });
 		expect(node).toEqual({ name: 'Run', retryOnFail: true });
 		const off = { alwaysOutputData: false, executeOnce: false, retryOnFail: false };
 		expect(own).toMatchObject({ node: { name: 'Run', ...off }, data: { main: [null] } });

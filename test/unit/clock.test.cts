@@ -2,7 +2,7 @@ import { OwnWorld } from '../support/simulation/ownWorld.cts';
 
 const DAY_MS = 86_400_000;
 
-/** Waits for a run of a minute, during which the machine's clock is set anew. */
+/** Waits for a run of a minute, during which the machine's clock is set again. */
 async function waitWhile(changeMs: number, timeout: number) {
 	const world = new OwnWorld({
 		runOf: () => ({ durationMs: 60_000 }),

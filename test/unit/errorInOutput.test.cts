@@ -47,7 +47,7 @@ test('nor does one for a run that has succeeded with something to say', async ()
 	expect([attempts, created]).toEqual([4, 3]);
 });
 
-test('an attempt that follows a failed item starts its run anew', async () => {
+test('an attempt that follows a failed item starts its run again', async () => {
 	const { created } = await executeThree({ end: 'failed', shown: {} });
 	// The first two items in four attempts, and the third once.
 	expect(created).toBe(9);

@@ -162,7 +162,7 @@ describe('the list of agents', () => {
 		expect(lists()).toBe(2);
 	});
 
-	test('is read anew by whoever comes after a failure', async () => {
+	test('is read again by whoever comes after a failure', async () => {
 		const { node, lists } = execution('failing', [one]);
 		const first = node();
 		expect(await first('one')).toMatchObject({ ok: false });

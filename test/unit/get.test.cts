@@ -62,7 +62,7 @@ test('without waiting, trouble is met with five attempts, and named', async () =
 });
 
 test.each([true, false])(
-	'a run that has failed is a failed item, and never started anew, with waiting: %p',
+	'a run that has failed is a failed item, and never started again, with waiting: %p',
 	async (waits) => {
 		const shown = { error: 'item 0' };
 		const runOf = () => ({ durationMs: 0, end: 'failed' as const, shown });

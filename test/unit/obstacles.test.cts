@@ -68,8 +68,8 @@ describe('the engine cannot be asked', () => {
 	])('of n8n %s: %s', async (version, isTried) => {
 		jest.resetModules();
 		jest.doMock('n8n-workflow/package.json', () => ({ version }));
-		const anew = await import('../../nodes/AgentInvocation/engine/parkingObstacles.ts');
-		const obstacle = await anew.engineObstacle(contextOf({}), true);
+		const again = await import('../../nodes/AgentInvocation/engine/parkingObstacles.ts');
+		const obstacle = await again.engineObstacle(contextOf({}), true);
 		jest.dontMock('n8n-workflow/package.json');
 		expect(obstacle ?? 'none').toMatch(isTried ? /^none$/ : /not tried/);
 	});

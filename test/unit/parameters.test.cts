@@ -84,7 +84,7 @@ describe('fields', () => {
 		expectRefusal(
 			read({ parameters }),
 			"'Parameters' does not hold the fields of the agent's parameters",
-			/^Choose the agent anew/,
+			/^Choose the agent again/,
 		);
 	});
 

@@ -346,7 +346,7 @@ describe('Retry On Fail', () => {
 				...retryOnFail,
 			});
 			expect((await world.execute()).error?.message).toContain('failed: item 0');
-			// The failed run is started anew by each attempt, the other one once.
+			// The failed run is started again by each attempt, the other one once.
 			expect(world.started).toEqual([0, 1, 0, 0]);
 			expect((await world.retry()).error?.message).toContain('failed: item 0');
 			expect(world.runs).toHaveLength(7);

@@ -331,21 +331,21 @@ describe('a list that is kept', () => {
 		};
 	}
 
-	test('is read anew when the same is asked again', async () => {
+	test('is read again when the same is asked again', async () => {
 		const ask = asking();
 		expect(await ask('list')).toBe(1);
 		expect(await ask('parameters', '', 60_000)).toBe(1);
 		expect(await ask('list')).toBe(2);
 	});
 
-	test('is not read anew for a text that was typed before', async () => {
+	test('is not read again for a text that was typed before', async () => {
 		const ask = asking();
 		for (const text of ['', 'sal', 'sale', 'sal', '', 'sal'])
 			expect(await ask('list', text)).toBe(1);
 		expect(await ask('list', 'sal')).toBe(2);
 	});
 
-	test('is read anew by the place that asks again, whatever others ask between', async () => {
+	test('is read again by the place that asks again, whatever others ask between', async () => {
 		const ask = asking();
 		await ask('fields', '2');
 		await ask('descriptions', '2');
@@ -354,7 +354,7 @@ describe('a list that is kept', () => {
 		expect(await ask('fields', '3')).toBe(2);
 	});
 
-	test('is read anew after a minute', async () => {
+	test('is read again after a minute', async () => {
 		const ask = asking();
 		expect(await ask('list')).toBe(1);
 		expect(await ask('search', '', 60_001)).toBe(2);

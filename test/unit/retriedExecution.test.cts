@@ -86,7 +86,7 @@ describe('of an execution that failed', () => {
 		return world;
 	}
 
-	test('values that have changed by themselves start no finished or running run anew', async () => {
+	test('values that have changed by themselves start no finished or running run again', async () => {
 		const world = await fail();
 		changeValues(world);
 		const before = world.requests.length;
@@ -163,7 +163,7 @@ describe('of an execution that failed', () => {
 		expect(world.started).toEqual([0, 1, 2, 1]);
 	});
 
-	test('a node that the user has changed starts those anew that would start something else', async () => {
+	test('a node that the user has changed starts those again that would start something else', async () => {
 		const world = await fail();
 		changeValues(world, (item) => item === 2);
 		const { jsons } = await world.retry(CHANGED);
@@ -263,7 +263,7 @@ describe('of an execution that failed', () => {
 		expect(world.started).toEqual([0, 1, 1]);
 	});
 
-	test('a failed run that was output is begun anew if it is to be an error now', async () => {
+	test('a failed run that was output is begun again if it is to be an error now', async () => {
 		const world = new OwnWorld({
 			count: 2,
 			runOf: (item) => ({ durationMs: (1 + item) * SECOND, end: 'failed', shown: {} }),
@@ -302,7 +302,7 @@ describe('of an execution that failed', () => {
 		expect(world.started.slice(-3).sort()).toEqual([0, 1, 2]);
 	});
 
-	test('a credential with the same address, entered otherwise, starts none anew', async () => {
+	test('a credential with the same address, entered otherwise, starts none again', async () => {
 		const hand: Hand = {};
 		const world = await fail(hand);
 		const { host } = new URL(world.requests[0]!.url);
@@ -313,7 +313,7 @@ describe('of an execution that failed', () => {
 		expect(world.started).toEqual([0, 1, 2, 1]);
 	});
 
-	test('a credential with another address starts them anew there', async () => {
+	test('a credential with another address starts them again there', async () => {
 		const hand: Hand = {};
 		const world = await fail(hand);
 		const apiKey = 'secret-key-0-of-an-organization';
@@ -433,7 +433,7 @@ describe('of an execution that was ended', () => {
 		expect(world.started.filter((item) => item > 1)).toEqual([]);
 	});
 
-	test('a node that the user has changed meanwhile starts those anew that it knows', async () => {
+	test('a node that the user has changed meanwhile starts those again that it knows', async () => {
 		const world = await kill();
 		world.world.executions[0]!.onError = 'continueRegularOutput';
 		changeValues(world);
@@ -466,7 +466,7 @@ describe('of an execution that was ended, in a node that the user has changed', 
 	test.each<[string, EditSpec]>([
 		['by its values', { values: 1 }],
 		["by its credential's address", { hasMoved: true }],
-	])('items that it lets begin anew %s are in doubt, and named with nothing', async (_, edit) => {
+	])('items that it lets begin again %s are in doubt, and named with nothing', async (_, edit) => {
 		const world = await killInRetry(edit);
 		const before = world.started.length;
 		expect(before).toBeGreaterThan(40);

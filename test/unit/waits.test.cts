@@ -17,7 +17,7 @@ function waitingItem(pollInterval: number, where: 'auto' | 'memory'): Waiting {
 
 const anyWait = fc.record({
 	dueAt: fc.nat(20),
-	isLong: fc.boolean(),
+	mayBeEarly: fc.boolean(),
 	where: fc.constantFrom('auto', 'memory'),
 });
 /** A wait is added, or taken if it is due by then. */
@@ -27,7 +27,7 @@ test('the first is taken that is due, and of those that are due together the one
 	fc.assert(
 		fc.property(fc.array(anyStep, { minLength: 50, maxLength: 200 }), (steps) => {
 			const waits = new Waits();
-			let model: Array<{ index: number; dueAt: number; isLong: boolean; where: string }> = [];
+			let model: Array<{ index: number; dueAt: number; mayBeEarly: boolean; where: string }> = [];
 			const first = (of = model) => Math.min(Infinity, ...of.map(({ dueAt }) => dueAt));
 			for (const [index, step] of steps.entries()) {
 				if (typeof step === 'number') {
@@ -35,14 +35,14 @@ test('the first is taken that is due, and of those that are due together the one
 					expect(waits.take(step)?.index).toBe(due?.index);
 					model = model.filter((one) => one !== due);
 				} else {
-					waits.add(index, waitingItem(step.isLong ? 65 : 64, step.where), step.dueAt);
+					waits.add(index, waitingItem(step.mayBeEarly ? 65 : 64, step.where), step.dueAt);
 					model.push({ index, ...step });
 				}
-				const { size, dueAt, shortDueAt, stayInMemory } = waits;
-				expect({ size, dueAt, shortDueAt, stayInMemory }).toEqual({
+				const { size, dueAt, fixedDueAt, stayInMemory } = waits;
+				expect({ size, dueAt, fixedDueAt, stayInMemory }).toEqual({
 					size: model.length,
 					dueAt: first(),
-					shortDueAt: first(model.filter(({ isLong }) => !isLong)),
+					fixedDueAt: first(model.filter(({ mayBeEarly }) => !mayBeEarly)),
 					stayInMemory: model.some(({ where }) => where === 'memory'),
 				});
 			}

@@ -38,7 +38,7 @@ test('counts from when the execution began, or the node where the host does not 
 	expect(bare.error?.message).toContain('has not finished within 90 s');
 });
 
-test("is counted anew in n8n's Retry", async () => {
+test("is counted again in n8n's Retry", async () => {
 	const world = new OwnWorld({
 		count: 2,
 		runOf: (item) => (item === 0 ? { durationMs: 3_600 * SECOND } : { end: 'failed', shown: {} }),

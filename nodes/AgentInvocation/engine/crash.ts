@@ -1,5 +1,6 @@
 import type { IExecuteFunctions } from 'n8n-workflow';
 
+import { clock } from '../clock';
 import { isJsonObject } from '../service/types';
 import { storedExecution } from './host';
 import type { Suspension } from './suspend';
@@ -18,12 +19,12 @@ const EARLY_MS = 10_000;
 export async function mayHaveGoneOn(
 	context: IExecuteFunctions,
 	crashedIn: string,
-	{ beganOn, until = beganOn }: Suspension,
+	{ beganOn, resumesOn = beganOn }: Suspension,
 ): Promise<boolean> {
 	// A checkpoint has no such date: the execution goes on at once.
 	const isParkedOn = (date: unknown) =>
-		typeof date === 'number' && date >= beganOn && date < until - EARLY_MS;
-	if (isParkedOn(Date.now())) return false;
+		typeof date === 'number' && date >= beganOn && date < resumesOn - EARLY_MS;
+	if (isParkedOn(clock.date())) return false;
 	const stored = await storedExecution(context, crashedIn);
 	const error: unknown = stored?.resultData?.error;
 	return !(isJsonObject(error) && isParkedOn(error.timestamp));

@@ -1,5 +1,3 @@
-import { createHash } from 'node:crypto';
-
 import type {
 	IDataObject,
 	IExecuteFunctions,
@@ -8,6 +6,7 @@ import type {
 	IWorkflowSettings,
 } from 'n8n-workflow';
 
+import { hashOf } from '../hash';
 import { isJsonObject } from '../service/types';
 
 /** Whether the node is the tool of an AI Agent: n8n then gives its type a name that ends in 'Tool'. */
@@ -109,5 +108,5 @@ export function enteredIn(context: IExecuteFunctions): string {
 		const sorted = Object.entries(entry).sort(([one], [other]) => (one < other ? -1 : 1));
 		return Object.fromEntries(sorted);
 	});
-	return createHash('sha256').update(text).digest('base64').slice(0, 16);
+	return hashOf(text);
 }

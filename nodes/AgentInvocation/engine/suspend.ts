@@ -22,7 +22,7 @@ const MARK = 'agentInvocationSuspension';
 /** A suspension: the node hands control to the engine, and gets it back later. */
 export interface Suspension {
 	/** When n8n is to resume a parked execution, in ms since the epoch; absent for a checkpoint. */
-	until?: number;
+	resumesOn?: number;
 	/** Where the node's input came from, which the engine overwrites. */
 	source: unknown;
 	/** When it began, in ms since the epoch. */
@@ -36,7 +36,7 @@ export interface Suspension {
 }
 
 /** What the action is to do. */
-interface Action extends Pick<Suspension, 'until' | 'source'> {
+interface Action extends Pick<Suspension, 'resumesOn' | 'source'> {
 	/** How many runs are waited for. */
 	runs: number;
 }
@@ -65,14 +65,14 @@ export function readAction(context: IExecuteFunctions): Action | undefined {
 	if (context.getExecuteData().node.rewireOutputLogTo !== 'main') return undefined;
 	const mark = context.getInputData()[0]?.json[MARK];
 	if (!isJsonObject(mark) || typeof mark.runs !== 'number') return undefined;
-	const until = typeof mark.until === 'number' ? mark.until : undefined;
-	return { until, runs: mark.runs, source: mark.source };
+	const resumesOn = typeof mark.resumesOn === 'number' ? mark.resumesOn : undefined;
+	return { resumesOn, runs: mark.runs, source: mark.source };
 }
 
 /** Carries out the action. Its output is what n8n shows of the node while the execution waits. */
-export async function suspend(
+export async function carryOut(
 	context: IExecuteFunctions,
-	{ until, runs, source }: Action,
+	{ resumesOn, runs, source }: Action,
 ): Promise<INodeExecutionData[][]> {
 	const entry = context.getExecuteData();
 	putSource(context, source);
@@ -82,11 +82,11 @@ export async function suspend(
 	entry.node = { ...entry.node, alwaysOutputData: false, executeOnce: false, retryOnFail: false };
 	// On resume, n8n passes over an entry without input.
 	entry.data = { ...entry.data, main: [null] };
-	if (until === undefined) return [[]];
-	const resumesOn = new Date(until);
-	await context.putExecutionToWait(resumesOn);
+	if (resumesOn === undefined) return [[]];
+	const date = new Date(resumesOn);
+	await context.putExecutionToWait(date);
 	putBack(context, entry);
-	const json = { waiting_for_runs: runs, next_poll_at: resumesOn.toISOString() };
+	const json = { waiting_for_runs: runs, next_poll_at: date.toISOString() };
 	return [[{ json }]];
 }
 

@@ -42,8 +42,8 @@ export class Loop {
 	/** The first item that has failed, where that ends the loop. */
 	private failure: LoopEnd | undefined;
 
-	/** The same for a refused item, which ends the loop only once nothing else is left to do. */
-	private refusal: LoopEnd | undefined;
+	/** The same for an item that is held back, which ends the loop only once nothing else is left to do. */
+	private heldBack: LoopEnd | undefined;
 
 	private hasNews = false;
 
@@ -94,13 +94,13 @@ export class Loop {
 	}
 
 	/**
-	 * Puts items that can go on from an earlier attempt first. If a refused item is to end the loop, others are
-	 * not begun at all.
+	 * Puts items that can go on from an earlier attempt first. If an item that is held back
+	 * is to end the loop, others are not begun at all.
 	 */
 	private order(): void {
 		const known = this.notBegun.filter(({ item }) => item.earlier);
 		const others = this.notBegun.filter(({ item }) => !item.earlier);
-		this.notBegun = this.refusal ? known : known.concat(others);
+		this.notBegun = this.heldBack ? known : known.concat(others);
 	}
 
 	/** Begins and polls what is due now, unless the loop is over. */
@@ -114,7 +114,7 @@ export class Loop {
 		const now = clock.now();
 		this.poll(now);
 		this.beginMore(now);
-		return this.underWay.size + left === 0 ? (this.refusal ?? { is: 'worked' }) : undefined;
+		return this.underWay.size + left === 0 ? (this.heldBack ?? { is: 'worked' }) : undefined;
 	}
 
 	private beginMore(now: number): void {
@@ -164,7 +164,7 @@ export class Loop {
 		}
 		if (item.is === 'failed' && this.work.stopsAtFailure) {
 			const { is, failure } = item;
-			this[item.isRefused ? 'refusal' : 'failure'] ??= { is, index, failure };
+			this[item.isHeldBack ? 'heldBack' : 'failure'] ??= { is, index, failure };
 		}
 	}
 
@@ -177,9 +177,9 @@ export class Loop {
 		if (this.underWay.size > 0 || trialEndsAt < Infinity) return await this.untilNews(due);
 		const next = await this.work.idle(this.waiting);
 		if (this.work.cancel?.aborted) return undefined;
-		if (next.is === 'park') return { is: 'parked', until: next.until };
+		if (next.is === 'park') return { is: 'parked', resumesAt: next.resumesAt };
 		if (next.is === 'poll') this.poll(next.dueBy);
-		else await this.untilNews(Math.min(next.until, due));
+		else await this.untilNews(next.wakesAt);
 		return undefined;
 	}
 

@@ -1,5 +1,6 @@
 import type { IDataObject, IExecuteFunctions } from 'n8n-workflow';
 
+import { clock } from '../clock';
 import { mayHaveGoneOn } from '../engine/crash';
 import { enteredIn, keptBy, MOST_ATTEMPTS, mostAttempts, runsInAgent } from '../engine/host';
 import type { Suspension } from '../engine/suspend';
@@ -57,13 +58,13 @@ export class Memory {
 		const [opening, stored] = openingOf(found, {
 			executionId,
 			entered: enteredIn(context),
-			date: Date.now(),
+			date: clock.date(),
 			mostAttempts: mostAttempts(context),
 			mayHaveBegun: await mayHaveBegun(context, found, executionId),
 		});
 		byRunIndex[runIndex] = stored;
 		if (all.execution?.id !== executionId) {
-			all.execution = { id: executionId, beganOn: Date.now() };
+			all.execution = { id: executionId, beganOn: clock.date() };
 		}
 		return new Memory(opening, stored, all.execution.beganOn, () => {
 			delete byRunIndex[runIndex];
@@ -115,8 +116,8 @@ export class Memory {
 		});
 	}
 
-	/** Notes a suspension, which is to begin now. */
-	suspend(suspension: Suspension): void {
+	/** A suspension, which is to begin now. */
+	set suspension(suspension: Suspension) {
 		this.stored.suspension = suspension;
 	}
 }
@@ -143,7 +144,7 @@ function refuseUnknown(found: unknown): never {
 	fail({
 		message: 'Another version of this package has begun this execution, so this one starts nothing',
 		description: sentences(
-			'Its notes about the runs that it has started cannot be read. Execute the workflow anew to start runs.',
+			'Its notes about the runs that it has started cannot be read. Execute the workflow again to start runs.',
 			runIds.length > 0 &&
 				`These were started: ${runIds.join(', ')}. Use 'Get a run' to get their results.`,
 		),

@@ -30,7 +30,7 @@ export interface Opening {
 	 * | up to a failure     | `retry`, or `exhausted` at the end | `retry`                                    |
 	 *
 	 * After `retry` the items begin again, from what is known of them; else they go on as they are. `exhausted`:
-	 * Retry On Fail allows no further attempt. n8n counts attempts anew after each suspension.
+	 * Retry On Fail allows no further attempt. n8n counts attempts from one again after each suspension.
 	 */
 	beginning: 'first' | 'resume' | 'afterCrash' | 'retry' | 'exhausted';
 	/** The suspension that has just ended, if one has. */

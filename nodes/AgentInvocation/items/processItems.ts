@@ -12,7 +12,7 @@ import { openParking } from '../engine/parkingRules';
 import { removeTraces, sourceOf } from '../engine/suspend';
 import { failureOf } from '../failure';
 import { Memory } from './memory';
-import { NodeRun } from './nodeRun';
+import { NodePass } from './nodePass';
 import type { Operation } from './operation';
 
 /**
@@ -40,7 +40,7 @@ export async function processItems(
 	const source = suspension?.source ?? sourceOf(context);
 	// First of all, since an expression may look back at where the input came from.
 	if (suspension) removeTraces(context, source);
-	const hasParked = suspension?.until !== undefined;
+	const hasParked = suspension?.resumesOn !== undefined;
 	const parking = await openParking(context, {
 		passesResponse: memory.passesResponse(response),
 		beganOn,
@@ -49,7 +49,7 @@ export async function processItems(
 		isResumed: hasParked && beginning === 'resume',
 		hints: suspension?.hints,
 	});
-	return await new NodeRun(context, operation, memory, source, parking).run();
+	return await new NodePass(context, operation, memory, source, parking).run();
 }
 
 /** @throws NodeOperationError unless the node continues */

@@ -11,29 +11,29 @@ interface Entry {
 
 /** The waits of a node's items, ordered by when they are due. Adding or taking one costs O(log n). */
 export class Waits {
-	private readonly long = new Queue();
+	private readonly flexible = new Queue();
 
-	private readonly short = new Queue();
+	private readonly fixed = new Queue();
 
 	private added = 0;
 
 	private inMemory = 0;
 
 	get size(): number {
-		return this.long.size + this.short.size;
+		return this.flexible.size + this.fixed.size;
 	}
 
 	/** When the first one is due; Infinity when there is none. */
 	get dueAt(): number {
-		return Math.min(this.long.dueAt, this.short.dueAt);
+		return Math.min(this.flexible.dueAt, this.fixed.dueAt);
 	}
 
 	/**
-	 * The same of those that are not polled early for the sake of storing: their delay is short, or their last
-	 * poll met a temporary failure.
+	 * The same of those that are not polled before they are due so that the execution can be stored: their delay
+	 * is short, or their last poll met a temporary failure.
 	 */
-	get shortDueAt(): number {
-		return this.short.dueAt;
+	get fixedDueAt(): number {
+		return this.fixed.dueAt;
 	}
 
 	/** Whether one of them is to stay in memory. */
@@ -52,17 +52,17 @@ export class Waits {
 	 * comes first.
 	 */
 	take(dueBy: number): Entry | undefined {
-		const { long, short } = this;
-		const isShort = short.first && !(long.first && comesBefore(long.first, short.first));
-		const queue = isShort ? short : long;
+		const { flexible, fixed } = this;
+		const isFixed = fixed.first && !(flexible.first && comesBefore(flexible.first, fixed.first));
+		const queue = isFixed ? fixed : flexible;
 		const { first } = queue;
 		if (!first || first.dueAt > dueBy) return undefined;
 		if (first.item.wait.where === 'memory') this.inMemory--;
 		return queue.take();
 	}
 
-	private queueOf({ wait: { isLong, failuresInARow } }: Waiting): Queue {
-		return isLong && failuresInARow === 0 ? this.long : this.short;
+	private queueOf({ wait: { mayBeEarly, failuresInARow } }: Waiting): Queue {
+		return mayBeEarly && failuresInARow === 0 ? this.flexible : this.fixed;
 	}
 }
 

@@ -32,11 +32,11 @@ export interface Work {
 
 /** What the loop does while nothing is under way. */
 export type Idle =
-	| { is: 'sleep'; until: number }
+	| { is: 'sleep'; wakesAt: number }
 	/** What is due by then is polled now. */
 	| { is: 'poll'; dueBy: number }
 	/** n8n stores the execution. */
-	| { is: 'park'; until: number };
+	| { is: 'park'; resumesAt: number };
 
 /** Why the loop ended. Every item is done or failed only after `worked`. */
 export type LoopEnd =
@@ -44,4 +44,4 @@ export type LoopEnd =
 	| { is: 'failed'; index: number; failure: Failure }
 	| { is: 'cancelled' }
 	| { is: 'checkpoint' }
-	| { is: 'parked'; until: number };
+	| { is: 'parked'; resumesAt: number };

@@ -187,7 +187,7 @@ export interface Question {
 /**
  * Reads agents for the editor, from a list that is kept for a minute and read no further than needed.
  *
- * @param question if a place asks the same twice in a row, as its 'Refresh' does, the list is read anew; not
+ * @param question if a place asks the same twice in a row, as its 'Refresh' does, the list is read again; not
  *   if it asked something else in between, as when a letter is typed and deleted
  */
 export async function readKeptAgents(

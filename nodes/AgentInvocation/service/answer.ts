@@ -117,8 +117,10 @@ export function readThrown(thrown: unknown, cancelled: boolean): Answer<never> {
 		return { kind: 'notConnected', reason };
 	}
 	if (has((code) => TIMED_OUT.includes(code))) return { kind: 'timedOut', reason };
-	const isRefused = chain.some(({ name }) => typeof name === 'string' && REFUSED_BY_N8N.test(name));
-	if (isRefused || has((code) => NOT_SENT.test(code))) return { kind: 'notSent', reason };
+	const isRefusedByN8n = chain.some(
+		({ name }) => typeof name === 'string' && REFUSED_BY_N8N.test(name),
+	);
+	if (isRefusedByN8n || has((code) => NOT_SENT.test(code))) return { kind: 'notSent', reason };
 	// Also an error without a code: n8n 1 drops the code if an answer breaks off, even if the create was
 	// carried out.
 	return { kind: 'connectionLost', reason };

@@ -135,7 +135,7 @@ const KINDS = {
 		message: 'The service did not answer in time',
 		description: TRY_AGAIN,
 	},
-	/** The server's certificate was refused, so nothing was sent. */
+	/** The server's certificate was not accepted, so nothing was sent. */
 	notTrusted: {
 		mayHaveStarted: false,
 		retried: POLLED,

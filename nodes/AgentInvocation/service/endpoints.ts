@@ -16,7 +16,7 @@ export interface ServiceRequest<T> {
 	path: string;
 	query?: IDataObject;
 	body?: IDataObject;
-	/** Whether a run may exist once it is sent, so that its answer is waited for in any case. */
+	/** Whether it is to start a run. */
 	startsRun?: boolean;
 	/** How long it may take, in ms; if absent, the usual time of its method. */
 	timeoutMs?: number;

@@ -1,3 +1,4 @@
+import { clock } from '../clock';
 import type { Answer } from './answer';
 import { answerKinds, type Purpose } from './answerKinds';
 
@@ -89,7 +90,7 @@ export function retryAfterMs({ retryAfter, date }: Answer): number {
 	if (retryAfter === undefined) return 0;
 	// Some services send a fraction, and some proxies the header twice ('60, 60').
 	const [, seconds] = /^\s*(\d+(?:\.\d+)?)\s*(?:,|$)/.exec(retryAfter) ?? [];
-	const sentOn = Date.parse(date ?? '') || Date.now();
+	const sentOn = Date.parse(date ?? '') || clock.date();
 	// Without a time of day it is no date, although Date.parse finds one in almost any text with a number.
 	// The oldest form of dates names no zone, and means GMT (RFC 9110, section 5.6.7).
 	const zone = /\s\d{4}\s*$/.test(retryAfter) ? ' GMT' : '';

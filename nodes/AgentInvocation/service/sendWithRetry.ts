@@ -54,7 +54,8 @@ export async function sendOnce<T>(
 		limiter.learn(answer, sentAt);
 		return { ...answer, sentAt };
 	});
-	const answered = orAborted(sending, startsRun ? undefined : signal);
+	// The answer to a POST is waited for in any case: it may name a run, also where only a dry run was asked for.
+	const answered = orAborted(sending, request.method === 'POST' ? undefined : signal);
 	return (await within(Math.min(2 * usualMs, leftMs), answered)) ?? { kind: 'aborted' };
 }
 

@@ -1,5 +1,3 @@
-import { createHash } from 'node:crypto';
-
 import type {
 	ICredentialDataDecryptedObject,
 	IExecuteFunctions,
@@ -8,6 +6,7 @@ import type {
 
 import { clock } from '../clock';
 import { asError, fail } from '../failure';
+import { hashOf } from '../hash';
 import { readResponse, readThrown, type Answer, type RawResponse } from './answer';
 import { checkCredential, type ServiceCredential } from './credential';
 import type { ServiceRequest } from './endpoints';
@@ -40,7 +39,7 @@ export interface Service {
 	/** Where every request waits for its turn; all that use one API key share it. */
 	readonly limiter: RateLimiter;
 	/**
-	 * Reads the credential anew if it was read a while ago: the key may have been replaced, and with it the
+	 * Reads the credential again if it was read a while ago: the key may have been replaced, and with it the
 	 * limiter. Never throws.
 	 *
 	 * @returns why nothing can be sent; undefined if requests can be
@@ -91,7 +90,7 @@ export async function openService(
 			return { kind: 'credentialChanged', reason: "The credential's Base URL is another one now" };
 		}
 		({ apiKey } = credential);
-		key = hashOf(baseUrl, apiKey);
+		key = hashOf([baseUrl, apiKey]);
 		return undefined;
 	};
 	if (first) use(first);
@@ -187,8 +186,4 @@ async function readCredential(context: Context, itemIndex?: number): Promise<Ser
  */
 function isGone(message: string): boolean {
 	return /does not exist|does not have any credentials/.test(message);
-}
-
-function hashOf(...texts: string[]): string {
-	return createHash('sha256').update(JSON.stringify(texts)).digest('base64');
 }

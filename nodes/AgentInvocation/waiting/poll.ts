@@ -59,12 +59,12 @@ export interface Polling extends Pass {
 export async function pollRun(item: Waiting, polling: Polling): Promise<Item> {
 	const { service, time, latestEndOn, signal } = polling;
 	const { run, wait } = item;
-	const isBetweenLongDelays = wait.isLong && wait.failuresInARow === 0;
+	const isBetweenLongDelays = wait.mayBeEarly && wait.failuresInARow === 0;
 	const request = {
 		...getRun(run.agentId, run.runId),
 		...(isBetweenLongDelays && { timeoutMs: requestTimeouts.shortPoll }),
 	};
-	const askedOn = time.date();
+	const polledOn = time.date();
 	const answer = await sendOnce(service, request, {
 		since: Math.max(clock.now(), time.momentOf(limitOf(wait, polling))),
 		patienceMs: GRACE_MS,
@@ -75,7 +75,7 @@ export async function pollRun(item: Waiting, polling: Polling): Promise<Item> {
 	if (signal.aborted || answer.kind === 'cancelled') return item;
 	return answer.kind === 'ok' && answer.body
 		? afterSeeing(item, answer, answer.body, polling)
-		: afterFailing(item, answer, polling, askedOn);
+		: afterFailing(item, answer, polling, polledOn);
 }
 
 function afterSeeing(item: Waiting, answer: Answer, seen: Run, pass: Pass): Item {
@@ -95,32 +95,32 @@ function afterSeeing(item: Waiting, answer: Answer, seen: Run, pass: Pass): Item
 	return dueAfter(next, scheduledDelay(next, pass), retryAfterMs(answer), pass);
 }
 
-function afterFailing(item: Waiting, answer: Answer, polling: Polling, askedOn: number): Item {
+function afterFailing(item: Waiting, answer: Answer, polling: Polling, polledOn: number): Item {
 	const { run, wait } = item;
 	const limitOn = limitOf(wait, polling);
-	const isAtLimit = askedOn >= limitOn;
+	const isAtLimit = polledOn >= limitOn;
 	const askedMs = isLimited(answer) ? 0 : retryAfterMs(answer);
 	const isToCome = isNotThereYet(answer, wait, polling);
 	if (isToCome && !isAtLimit)
 		return dueAfter(item, scheduledDelay(item, polling), askedMs, polling);
 	const failure = explainAnswer(answer, run);
 	const purpose = wait.status === undefined ? 'firstPoll' : 'poll';
-	const isDoubtful = isRetriedBriefly(answer, purpose);
-	const doubtfulAnswers = wait.doubtfulAnswers + (isDoubtful ? 1 : 0);
-	if (!isToCome && !isRetried(answer, purpose, doubtfulAnswers)) {
+	const isBrief = isRetriedBriefly(answer, purpose);
+	const briefAnswers = wait.briefAnswers + (isBrief ? 1 : 0);
+	if (!isToCome && !isRetried(answer, purpose, briefAnswers)) {
 		const isGone = failure.details.code === 'run_not_found';
 		if (!wait.isEarlier || !isGone) return failed(item, failure);
 		const [own, ...others] = recordsOf(item);
 		return toBegin([{ ...own!, isGone }, ...others]);
 	}
-	const met: Wait = { ...wait, failuresInARow: wait.failuresInARow + 1, doubtfulAnswers };
-	if (isAtLimit && met.graceFrom === undefined) {
+	const met: Wait = { ...wait, failuresInARow: wait.failuresInARow + 1, briefAnswers };
+	if (isAtLimit && met.graceBeganOn === undefined) {
 		// This time is too short to store the execution, and for the long pauses that come after many failures.
-		met.graceFrom = askedOn;
+		met.graceBeganOn = polledOn;
 		met.where = 'memory';
 		met.failuresInARow = 1;
 	}
-	if (met.graceFrom !== undefined && answer.kind === 'rateLimited') {
+	if (met.graceBeganOn !== undefined && answer.kind === 'rateLimited') {
 		met.refusals = (met.refusals ?? 0) + 1;
 	}
 	const next: Waiting = { ...item, wait: met };
@@ -136,14 +136,14 @@ function afterFailing(item: Waiting, answer: Answer, polling: Polling, askedOn: 
  * refuses this very request again and again.
  */
 function isGraceOver(
-	{ graceFrom, refusals = 0 }: Wait,
+	{ graceBeganOn, refusals = 0 }: Wait,
 	answer: Answer,
 	delay: number,
 	{ service: { limiter }, time, latestEndOn }: Polling,
 ): boolean {
-	if (graceFrom === undefined) return false;
+	if (graceBeganOn === undefined) return false;
 	const hasTurn = isLimited(answer) && refusals < MOST_REFUSALS;
-	const from = Math.max(time.momentOf(graceFrom), hasTurn ? limiter.carriedAt : -Infinity);
+	const from = Math.max(time.momentOf(graceBeganOn), hasTurn ? limiter.carriedAt : -Infinity);
 	const now = clock.now();
 	const nextAt = now + delay;
 	const latestAt = time.momentOf(latestEndOn + GRACE_BEFORE_END_MS);
@@ -163,7 +163,7 @@ function delayAfterFailing(item: Waiting, answer: Answer, polling: Polling): num
 		return Math.max(pauseMs, refusedBackoffMs(wait.failuresInARow), leastDelayMs(wait));
 	}
 	const backoff = backoffMs(answer, wait.failuresInARow);
-	if (wait.graceFrom !== undefined) return backoff;
+	if (wait.graceBeganOn !== undefined) return backoff;
 	return delayAfterTemporaryFailure(wait.failuresInARow, scheduledDelay(item, polling), backoff);
 }
 

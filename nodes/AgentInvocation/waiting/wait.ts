@@ -36,9 +36,9 @@ export function beginWait(
 		beganOn: now,
 		dueOn: now,
 		delayMs: 0,
-		isLong: false,
+		mayBeEarly: false,
 		failuresInARow: 0,
-		doubtfulAnswers: 0,
+		briefAnswers: 0,
 		status: lastSeen?.status,
 		isEarlier,
 	};
@@ -58,10 +58,10 @@ export function dueAfter(item: Waiting, delay: number, askedMs: number, pass: Pa
 	const { wait } = item;
 	const now = pass.time.date();
 	const untilLimit = Math.max(limitOf(wait, pass) - now, 0);
-	const most = wait.graceFrom === undefined ? untilLimit : Infinity;
+	const most = wait.graceBeganOn === undefined ? untilLimit : Infinity;
 	const delayMs = Math.min(Math.max(delay, askedMs), most);
-	const isLong = delayMs >= SHORTEST_STORED_DELAY_MS && askedMs === 0;
-	return { ...item, wait: { ...wait, dueOn: now + delayMs, delayMs, isLong } };
+	const mayBeEarly = delayMs >= SHORTEST_STORED_DELAY_MS && askedMs === 0;
+	return { ...item, wait: { ...wait, dueOn: now + delayMs, delayMs, mayBeEarly } };
 }
 
 /**

@@ -261,7 +261,7 @@ function loadAnew(): LoadedPackage {
 	const host = jest.requireActual<object>('n8n-workflow');
 	let loaded: LoadedPackage | undefined;
 	jest.isolateModules(() => {
-		// n8n itself is not loaded anew, which would take long.
+		// n8n itself is not loaded again, which would take long.
 		jest.doMock('n8n-workflow', () => host);
 		const node = jest.requireActual<{ AgentInvocation: typeof AgentInvocation }>(NODE);
 		const api = jest.requireActual<{ AgentInvocationApi: typeof AgentInvocationApi }>(CREDENTIAL);

@@ -175,13 +175,13 @@ async function compile(
 	const request = dryRun(agentId, bindings);
 	const compiled = await read(service, request, { agentId, bindings }, patience);
 	if (!isRun(compiled)) return compiled;
-	const runId = String(compiled.run_id);
-	// So no later attempt begins the item.
-	note({ ...item, is: 'inDoubt', agentId });
+	const run = { baseUrl: service.baseUrl, agentId, runId: String(compiled.run_id) };
+	// So no later attempt begins the item, and an error names the run.
+	note({ ...item, is: 'inDoubt', agentId, run });
 	throw new UnansweredError({
-		message: `The service started a run in place of a dry run${nameRun({ agentId, runId })}`,
+		message: `The service started a run in place of a dry run${nameRun(run)}`,
 		description:
 			"A proxy in front of it may have dropped 'dry_run' from the address. To get the result of this run, use 'Get a run'.",
-		details: { agent_id: agentId, run_id: runId, status: compiled.status },
+		details: { agent_id: agentId, run_id: run.runId, status: compiled.status },
 	});
 }

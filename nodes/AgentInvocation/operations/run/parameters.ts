@@ -5,7 +5,7 @@ import { asText, fail } from '../../failure';
 import { isJsonObject, toText, type ParameterBinding } from '../../service/types';
 import { toParameterName } from '../../storedText';
 import { shorten } from '../../wording';
-import { readJson, type Given } from './parametersJson';
+import { readJson, type GivenParameter } from './parametersJson';
 
 /**
  * Reads an item's parameter values in whichever way the user gives them, as bindings for the service:
@@ -17,7 +17,7 @@ export function readBindings(context: IExecuteFunctions, itemIndex: number): Par
 	return bind(readGiven(context, itemIndex));
 }
 
-function readGiven(context: IExecuteFunctions, itemIndex: number): Given[] {
+function readGiven(context: IExecuteFunctions, itemIndex: number): GivenParameter[] {
 	const how = readChoice(
 		context.getNodeParameter('specifyParameters', itemIndex, 'fields'),
 		'Specify Parameters',
@@ -33,14 +33,14 @@ function readGiven(context: IExecuteFunctions, itemIndex: number): Given[] {
 	}
 }
 
-function readFields(context: IExecuteFunctions, itemIndex: number): Given[] {
+function readFields(context: IExecuteFunctions, itemIndex: number): GivenParameter[] {
 	// A workflow that was written by hand may hold anything.
 	const fields: unknown = context.getNodeParameter('parameters', itemIndex, {});
 	if (!isJsonObject(fields) || (Object.keys(fields).length > 0 && !('mappingMode' in fields))) {
 		return fail({
 			message: "'Parameters' does not hold the fields of the agent's parameters",
 			description:
-				"Choose the agent anew, or set 'Specify Parameters' to 'Using JSON' to give an object.",
+				"Choose the agent again, or set 'Specify Parameters' to 'Using JSON' to give an object.",
 		});
 	}
 	const columns: unknown = fields.schema;
@@ -91,7 +91,7 @@ function isAgentExpression(context: IExecuteFunctions): boolean {
 	return typeof value === 'string' && value.startsWith('=');
 }
 
-function readPairs(pairs: unknown): Given[] {
+function readPairs(pairs: unknown): GivenParameter[] {
 	const isList = Array.isArray(pairs) && pairs.every((pair) => isEmpty(pair) || isJsonObject(pair));
 	if (!isList) {
 		return fail({
@@ -111,8 +111,8 @@ function readPairs(pairs: unknown): Given[] {
 	return given.filter(({ name }) => name !== '');
 }
 
-function bind(given: Given[]): ParameterBinding[] {
-	const nested = given.find(({ value }) => !isEmpty(value) && !isScalar(value));
+function bind(given: GivenParameter[]): ParameterBinding[] {
+	const nested = given.find(({ value }) => !isScalar(value));
 	if (nested) {
 		return fail({
 			message: `The value of parameter '${shorten(nested.name)}' is ${typeof nested.value === 'number' ? 'no number' : asText(nested.value)}`,

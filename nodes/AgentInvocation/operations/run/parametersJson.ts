@@ -3,7 +3,7 @@ import { isJsonObject, toText } from '../../service/types';
 import { shorten } from '../../wording';
 
 /** A parameter as the user gave it. */
-export interface Given {
+export interface GivenParameter {
 	name: string;
 	value: unknown;
 }
@@ -14,7 +14,7 @@ export interface Given {
  *
  * @throws FailureError if they are neither
  */
-export function readJson(source: unknown): Given[] {
+export function readJson(source: unknown): GivenParameter[] {
 	const json = typeof source === 'string' ? parseJson(source) : source;
 	if (isPlainObject(json)) {
 		const nameOf = (name: string) => (typeof source === 'string' ? withoutPlace(name) : name);

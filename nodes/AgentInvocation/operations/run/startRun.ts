@@ -1,5 +1,3 @@
-import { createHash } from 'node:crypto';
-
 import type { IDataObject } from 'n8n-workflow';
 
 import { clock } from '../../clock';
@@ -12,8 +10,9 @@ import {
 	type NotBegun,
 	type KnownRun,
 } from '../../item';
+import { hashOf } from '../../hash';
 import type { ItemWork } from '../../items/operation';
-import { refused } from '../../items/refused';
+import { heldBack } from '../../items/heldBack';
 import { answerKinds } from '../../service/answerKinds';
 import { createRun } from '../../service/endpoints';
 import { explainAnswer } from '../../service/explainAnswer';
@@ -79,7 +78,7 @@ export async function startRun(
 	const identified = await identify(item, wanted, work, plan);
 	if ('is' in identified) return identified;
 
-	if (isInDoubt(item)) return refused(item);
+	if (isInDoubt(item)) return heldBack(item);
 
 	// In doubt from now on, until the answer says otherwise.
 	const { agentId, fingerprints } = identified;
@@ -184,6 +183,5 @@ export function fingerprintOf(
 	const key = typeof agent === 'number' ? agent : nameKey(agent);
 	// In whatever order the user gives them, they are the same.
 	const values = bindings.map(({ name, value }) => JSON.stringify([name, value])).sort();
-	const text = JSON.stringify([service, key, values]);
-	return createHash('sha256').update(text).digest('base64').slice(0, 16);
+	return hashOf([service, key, values]);
 }

@@ -28,7 +28,8 @@ export const waitOptionFields: INodeProperties[] = [
 			{
 				name: 'Output the Run',
 				value: 'output',
-				description: 'A failed or cancelled run is output like any other; its status tells',
+				description:
+					'A failed or cancelled run is output like any other; its status says how it ended',
 			},
 		],
 		default: 'error',
@@ -108,7 +109,7 @@ export const waitOptionFields: INodeProperties[] = [
 			{
 				name: 'Stored From the Start',
 				value: 'stored',
-				description: 'Every restart is survived; a run is first polled after 65 seconds',
+				description: 'Waits survive restarts of n8n; a run is first polled after 65 seconds',
 			},
 		],
 		default: 'auto',

@@ -3,7 +3,7 @@ import { plant, type PlantedDefect } from './plant.cts';
 /** Defects of what is known of an item after a user has changed the node. */
 export const changed: PlantedDefect[] = [
 	plant(
-		'an item that begins anew is not doubted after a crash',
+		'an item that begins again is not doubted after a crash',
 		'items/opening.ts',
 		'if (mayBegin && !isInDoubt(item)) {',
 		'if (mayBegin && !item.earlier) {',
@@ -34,9 +34,9 @@ export const changed: PlantedDefect[] = [
 	),
 	plant(
 		'an item that is in doubt is no more so for another operation',
-		'items/nodeRun.ts',
-		'refused(item) : toBegin(records));',
-		'refused(item) : toBegin(isOnlyDoubt ? [] : records));',
+		'items/nodePass.ts',
+		'heldBack(item) : toBegin(records));',
+		'heldBack(item) : toBegin(isOnlyDoubt ? [] : records));',
 	),
 	plant(
 		'a date before the suspension proves that nothing has begun',
@@ -58,13 +58,13 @@ export const changed: PlantedDefect[] = [
 	),
 	plant(
 		'a wrong option of the node fails what waits',
-		'items/nodeRun.ts',
+		'items/nodePass.ts',
 		"({ is }) => is === 'notBegun');",
 		"({ is }) => is === 'notBegun' || is === 'waiting');",
 	),
 	plant(
 		'after a crash it waits even where the user has turned that off',
-		'items/nodeRun.ts',
+		'items/nodePass.ts',
 		'return waits ?',
 		'return waits || !waits ?',
 	),

@@ -87,7 +87,7 @@ export const found: PlantedDefect[] = [
 		'if (message.length <= 1_000 * LONGEST_MESSAGE) return message;',
 	),
 	plant(
-		"n8n's Retry with other values starts the runs anew",
+		"n8n's Retry with other values starts the runs again",
 		'operations/run/startRun.ts',
 		'(!isOld || isSame)',
 		'isSame',
@@ -107,8 +107,8 @@ export const found: PlantedDefect[] = [
 	plant(
 		'a Retry refuses before it has asked',
 		'items/loop.ts',
-		"this[item.isRefused ? 'refusal' : 'failure']",
-		"this[item.isRefused ? 'failure' : 'failure']",
+		"this[item.isHeldBack ? 'heldBack' : 'failure']",
+		"this[item.isHeldBack ? 'failure' : 'failure']",
 	),
 	plant(
 		'an empty error is output',
@@ -119,8 +119,8 @@ export const found: PlantedDefect[] = [
 	plant(
 		'what n8n refuses to send counts as sent',
 		'service/answer.ts',
-		'if (isRefused || has((code) => NOT_SENT.test(code))) return',
-		'if (has((code) => NOT_SENT.test(code)) && !isRefused) return',
+		'if (isRefusedByN8n || has((code) => NOT_SENT.test(code))) return',
+		'if (has((code) => NOT_SENT.test(code)) && !isRefusedByN8n) return',
 	),
 	plant(
 		'a credential that cannot be read has started a run',
@@ -184,7 +184,7 @@ export const found: PlantedDefect[] = [
 		'if (executionTimeout >= 0) return Infinity;',
 	),
 	plant(
-		'a wait that has failed is begun anew by a retry',
+		'a wait that has failed is begun again by a retry',
 		'item.ts',
 		"item.is === 'failed' ? earlier : [newest, ...earlier];",
 		"item.is === 'failed' ? earlier : [];",
@@ -237,7 +237,7 @@ export const found: PlantedDefect[] = [
 	),
 	plant(
 		"n8n's Retry of a crashed execution makes no checkpoint",
-		'items/nodeRun.ts',
+		'items/nodePass.ts',
 		"memory.opening.beginning !== 'resume',",
 		"memory.opening.beginning === 'first',",
 	),

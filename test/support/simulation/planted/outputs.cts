@@ -90,8 +90,8 @@ export const ofOutputs: PlantedDefect[] = [
 	plant(
 		'waits are stored for less than 65 s',
 		'items/whenToPark.ts',
-		'until: Math.max(dueAt, now + SHORTEST_STORED_DELAY_MS)',
-		'until: dueAt - 10_000',
+		'resumesAt: Math.max(dueAt, now + SHORTEST_STORED_DELAY_MS)',
+		'resumesAt: dueAt - 10_000',
 	),
 	plant(
 		'an execution is stored whose caller waits for it',

@@ -75,8 +75,8 @@ export const ofRequests: PlantedDefect[] = [
 		"failed(mayHaveStarted ? { is: 'notBegun' } : { is: 'notBegun' }, failure)",
 	),
 	plant(
-		'what is in doubt is begun anew',
-		'items/nodeRun.ts',
+		'what is in doubt is begun again',
+		'items/nodePass.ts',
 		'this.startsRuns && isOnlyDoubt ? refused(item)',
 		'!this.startsRuns && isOnlyDoubt ? refused(item)',
 	),
@@ -99,7 +99,7 @@ export const ofRequests: PlantedDefect[] = [
 		'return hasFailed ?',
 	),
 	plant(
-		'a retry starts a run anew whose poll failed for any reason',
+		'a retry starts a run again whose poll failed for any reason',
 		'waiting/poll.ts',
 		'if (!wait.isEarlier || !isGone) return failed(item, failure);',
 		'if (!isGone) return wait.isEarlier ? toBegin(item.earlier) : failed(item, failure);',
@@ -136,7 +136,7 @@ export const ofRequests: PlantedDefect[] = [
 	),
 	plant(
 		'runs are started while items are checked',
-		'items/nodeRun.ts',
+		'items/nodePass.ts',
 		'await checkItems(',
 		'void checkItems(',
 	),

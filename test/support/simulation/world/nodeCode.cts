@@ -42,7 +42,7 @@ type ModuleCode = (
 	exports: object,
 ) => void;
 
-/** The package's own source, from which each process of a simulated n8n loads anew. */
+/** The package's own source, from which each process of a simulated n8n loads again. */
 export class NodeCode {
 	private readonly compiled = new Map<string, ModuleCode>();
 

@@ -66,7 +66,7 @@ export function contextFor(call: Call): IExecuteFunctions {
 		...spec.options,
 		...(clock.now >= (spec.wrongOptionAtMs ?? Infinity) && { maxConcurrency: 'many' }),
 	});
-	/** As they are entered. The editor keeps the fields that it has last seen, and reads them anew. */
+	/** As they are entered. The editor keeps the fields that it has last seen, and reads them again. */
 	const entered = {
 		isRewritten,
 		operation: edit.operation,

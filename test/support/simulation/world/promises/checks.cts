@@ -39,9 +39,9 @@ function wrongIn(facts: Facts, attempt: Attempt, turn: number): string[] {
 		const isPending = ({ tag: checked, sentAt: checkedAt, answeredAt }: SeenRequest) =>
 			checkedAt <= sentAt &&
 			answeredAt > sentAt &&
-			// One that got no answer in time is made anew.
+			// One that got no answer in time is made again.
 			!checks.some(
-				(anew) => anew.tag === checked && anew.sentAt > checkedAt && anew.sentAt < sentAt,
+				(again) => again.tag === checked && again.sentAt > checkedAt && again.sentAt < sentAt,
 			);
 		const pending = checks.find(isPending);
 		if (pending) return [`${name} before the check ${pending.number} has come back`];

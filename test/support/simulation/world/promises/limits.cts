@@ -159,7 +159,7 @@ function unfinishedReports(facts: Facts): Report[] {
 	return history.attempts.flatMap((attempt) => {
 		const spec = facts.spec(attempt);
 		const limitMs = facts.timeLimitMs(spec);
-		// A retry's limit begins anew; the workflow's own timeout may come first.
+		// A retry's limit begins again; the workflow's own timeout may come first.
 		const hasOneLimit = spec.maxTries === 0 && !attempt.retryOf && spec.workflowTimeoutS === 0;
 		if (!facts.isWaiting(spec) || spec.operation !== 'create' || !limitMs || !hasOneLimit)
 			return [];

@@ -43,7 +43,7 @@ export function pollsInMeasure(facts: Facts): string[] {
 					`${id} was polled at ${Math.round(before.sentAt)} and again at ${Math.round(poll.sentAt)}`,
 				);
 			}
-			// A retry's time limit begins anew, and its last poll is at that.
+			// A retry's time limit begins again, and its last poll is at that.
 			const isFirst = spec.maxTries === 0 && !poll.execution.retryOf;
 			// One that drips is given up before it ends.
 			const fault = before.fault === 'drips' ? undefined : before.fault;
@@ -77,7 +77,7 @@ export function pollsInMeasure(facts: Facts): string[] {
 	return wrong.slice(0, 3);
 }
 
-/** Whether n8n has called the node anew in between, though it has not resumed the execution. */
+/** Whether n8n has called the node again in between, though it has not resumed the execution. */
 function isOfAnotherAttempt(before: SeenRequest, { sentAt, execution }: SeenRequest): boolean {
 	const resumes = new Set(execution.parks.map(({ resumedAt }) => resumedAt));
 	return execution.calls.some(({ at }) => at > before.sentAt && at <= sentAt && !resumes.has(at));

@@ -217,7 +217,7 @@ export function temporaryFailuresPass(facts: Facts): string[] {
 		const polls = facts.requestsByRun.get(run.id) ?? [];
 		const isPolled = polls.some((poll) => poll.execution === attempt);
 		if (isRetried && (!isPolled || /credential cannot/.test(message))) return [];
-		// It begins the item anew where the run has failed.
+		// It begins the item again where the run has failed.
 		if (isRetried && run.spec.end !== 'succeeded' && run.endsAt <= failure.at) return [];
 		return [
 			`execution ${attempt.id}, ${tag}: '${message}' at ${Math.round(failure.at)}, before its limit at ${Math.round(limitAt)}`,

@@ -35,7 +35,7 @@ export function refusesLast(facts: Facts): string[] {
 		const spec = facts.spec(attempt);
 		if (!retryOf || !error || !facts.isWaiting(spec) || attempt.status !== 'error') return [];
 		if (!/^An earlier attempt may have started/.test(error.message)) return [];
-		// In a changed node, items with other values begin anew.
+		// In a changed node, items with other values begin again.
 		if (isOtherNode(attempt, retryOf)) return [];
 		const turn = [...endings].find(([, ending]) => ending.error)?.[0];
 		const memory = retryOf.saves.at(-1)?.memory ?? '';

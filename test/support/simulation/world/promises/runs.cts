@@ -136,7 +136,7 @@ export function neverLost(facts: Facts): string[] {
 					(one) => one.createdAt > run.createdAt && one.request && wantedOf(one) === wantedOf(run),
 				);
 			if (later) return [];
-			// A retry begins an item anew whose run has failed.
+			// A retry begins an item again whose run has failed.
 			const isRetried = spec.maxTries > 0 || attempt !== request.execution;
 			if (run.spec.end !== 'succeeded' && isRetried) return [];
 			// What n8n had not stored when it was killed is lost.

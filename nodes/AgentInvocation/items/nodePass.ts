@@ -16,7 +16,7 @@ import { Loop } from './loop';
 import type { Memory } from './memory';
 import type { CheckItem, ItemWork, Operation } from './operation';
 import { isOutputAsDone, outputsOf } from './outputs';
-import { refused } from './refused';
+import { heldBack } from './heldBack';
 import { stopError } from './stopError';
 import { readWaitPlan } from './waitPlan';
 import { whenToPark } from './whenToPark';
@@ -24,7 +24,7 @@ import { hintAtInterval, hintAtRefusals } from './whereToWait';
 import type { LoopEnd, Work } from './work';
 
 /** One pass of the node, up to its end or the next suspension. */
-export class NodeRun {
+export class NodePass {
 	private readonly count: number;
 
 	constructor(
@@ -58,9 +58,9 @@ export class NodeRun {
 			pollsFrom: parking.pollsFrom,
 			cancel: context.getExecutionCancelSignal?.(),
 			begin: (item, index, signal) =>
-				this.step(index, item, signal, async (work) => {
+				this.step(index, item, signal, async (opened) => {
 					const since = clock.now();
-					const begun = await operation.begin(item, work);
+					const begun = await operation.begin(item, opened);
 					await hintAtRefusals(clock.now() - since, parking);
 					return begun;
 				}),
@@ -102,7 +102,7 @@ export class NodeRun {
 			if (item.is === 'inDoubt' || item.is === 'notBegun') {
 				const records = recordsOf(item);
 				const isOnlyDoubt = records.length > 0 && records.every(({ is }) => is === 'inDoubt');
-				memory.note(index, this.startsRuns && isOnlyDoubt ? refused(item) : toBegin(records));
+				memory.note(index, this.startsRuns && isOnlyDoubt ? heldBack(item) : toBegin(records));
 			}
 			if (item.is === 'waiting') memory.note(index, await this.resumed(index, item));
 		}
@@ -176,12 +176,12 @@ export class NodeRun {
 		for (const [index, item] of this.items.entries()) {
 			if (item.is === 'waiting') memory.note(index, movedBy(item, changedBy));
 		}
-		const until =
-			end.is === 'parked' ? Math.ceil(clock.date() + end.until - clock.now()) : undefined;
+		const resumesOn =
+			end.is === 'parked' ? Math.ceil(parking.time.dateOf(end.resumesAt) + changedBy) : undefined;
 		const hints = [...parking.hints];
-		memory.suspend({ source, until, beganOn: Date.now(), startsRuns, items, hints });
+		memory.suspension = { source, resumesOn, beganOn: clock.date(), startsRuns, items, hints };
 		const runs = this.items.filter(({ is }) => is === 'waiting').length;
-		return requestSuspension(context, { source, until, runs });
+		return requestSuspension(context, { source, resumesOn, runs });
 	}
 
 	private async outputs(): Promise<INodeExecutionData[]> {
