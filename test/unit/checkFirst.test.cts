@@ -268,6 +268,35 @@ describe('if a check gets no answer', () => {
 		}
 	});
 
+	test('runs that several proxies make of checks at the same time are all named, and not begun again', async () => {
+		let answered = 0;
+		const hand: Hand = {
+			respond: ({ kind }, own) => {
+				if (kind !== 'dryRun' || ++answered === 1) return own();
+				return json(202, { run_id: `r${answered}`, status: 'pending' });
+			},
+		};
+		const said = { count: 6, hand, service: { tripMs: [5, 3_000] as [number, number] } };
+		const started = ['r2', 'r3', 'r4', 'r5', 'r6'];
+		const continued = await execute(checking({ ...said, ...CONTINUES }));
+		const named = continued.jsons
+			.slice(1)
+			.map((json) => /\(run (r\d) of agent /.exec(String(json.error))?.[1]);
+		expect(named.sort()).toEqual(started);
+
+		answered = 0;
+		const { world, error: first } = await execute(checking(said));
+		const all = [...JSON.stringify(first?.context).matchAll(/"run_?id":"(r\d)"/gi)];
+		expect([...new Set(all.map(([, id]) => id))].sort()).toEqual(started);
+		delete hand.respond;
+		const { error } = await world.retry({
+			workflow: 'saved',
+			edit: { options: { checkFirst: false } },
+		});
+		expect(error?.message).toContain('An earlier attempt may have started a run of agent ');
+		expect(world.requests.filter(({ kind }) => kind === 'create')).toEqual([]);
+	});
+
 	test("nor is the item of that run begun by n8n's Retry, where checks have been turned off", async () => {
 		const hand: Hand = {
 			respond: ({ kind }) =>

@@ -40,7 +40,7 @@ async function work(count: number, acts: Partial<Work>) {
 			pollsFrom: -Infinity,
 			begin: () => Promise.resolve(DONE),
 			poll: () => Promise.resolve(DONE),
-			idle: () => Promise.resolve({ is: 'sleep', wakesAt: Infinity }),
+			idle: ({ dueAt }) => Promise.resolve({ is: 'sleep', wakesAt: dueAt }),
 			...acts,
 		},
 		known,

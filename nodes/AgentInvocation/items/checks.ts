@@ -51,7 +51,8 @@ export async function checkItems(
 				return done(NOT_BEGUN, []);
 			}
 		} catch (thrown) {
-			if (signal.aborted) return item;
+			// Also of those that are not waited for any more, one may have started a run.
+			if (signal.aborted && memory.item(index).is !== 'inDoubt') return item;
 			const failure = failureOf(thrown);
 			if (thrown instanceof UnansweredError) {
 				unanswered.set(index, failure);

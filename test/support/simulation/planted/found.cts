@@ -198,12 +198,12 @@ export const found: PlantedDefect[] = [
 	plant(
 		"a date in Retry-After is taken for one of n8n's clock",
 		'service/retryPolicy.ts',
-		"Date.parse(date ?? '') || Date.now()",
-		'Date.now() || Date.parse(date ?? String(Date.now()))',
+		"Date.parse(date ?? '') || clock.date()",
+		"clock.date() || Date.parse(date ?? '')",
 	),
 	plantAll(
 		'what cannot have begun while n8n had it stored is in doubt',
-		plant('while it is stored', 'engine/crash.ts', 'if (isParkedOn(Date.now())) return false;', ''),
+		plant('while it is stored', 'engine/crash.ts', 'if (isParkedOn(clock.date())) return false;', ''),
 		plant(
 			'and when it is stopped',
 			'engine/crash.ts',

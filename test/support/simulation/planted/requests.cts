@@ -77,8 +77,8 @@ export const ofRequests: PlantedDefect[] = [
 	plant(
 		'what is in doubt is begun again',
 		'items/nodePass.ts',
-		'this.startsRuns && isOnlyDoubt ? refused(item)',
-		'!this.startsRuns && isOnlyDoubt ? refused(item)',
+		'this.startsRuns && isOnlyDoubt ? heldBack(item)',
+		'!this.startsRuns && isOnlyDoubt ? heldBack(item)',
 	),
 	plant(
 		'an earlier run is not waited for',

@@ -135,3 +135,79 @@ export const changedAfterCrashes: fc.Arbitrary<Part> = fc.record({
 		}),
 	),
 });
+
+/**
+ * The same after creates, or polls, that have failed for a while: items come one after the other, so some are done
+ * by then, and one may be in doubt.
+ */
+export const changedAfterFailures: fc.Arbitrary<Part> = fc
+	.record({
+		made: executionWith({
+			...creates,
+			items: itemsOf(
+				itemThatTakes(fc.oneof(ms(2_000), ms(20_000))).map((made) => ({
+					...made,
+					isWrong: false,
+					run: { ...made.run, end: 'succeeded' as const, isJson: true },
+				})),
+				2,
+				6,
+			),
+			turns: fc.constant(1),
+			maxTries: mostly(0, 3, fc.constant(2)),
+			onError: fc.constant('stopWorkflow' as const),
+			starter: fc.constant<Starter>('schedule'),
+			callers: fc.constant([]),
+			workflowTimeoutS: fc.constant(0),
+			cancelAtMs: never,
+			credentialAway: never,
+			newKeyAtMs: never,
+			wrongOptionAtMs: never,
+			options: optionsWith({
+				checkFirst: never,
+				retryCreateOnServerError: never,
+				maxConcurrency: fc.constantFrom(1, 2),
+				timeout: sometimes(1, fc.constant(10)),
+			}),
+		}),
+		changes: fc.constantFrom(...CHANGES),
+		afterMs: fc.constantFrom(1_000, 20_000),
+		atMs: ms(30_000),
+		kinds: fc.constantFrom<FaultKind[][]>(
+			['rejected'],
+			['timeout'],
+			['serverError'],
+			['unknownRun', 'rejected'],
+			['unknownRun', 'timeout'],
+		),
+		isDone: fc.boolean(),
+		tripMs: fc.constantFrom<[number, number]>([5, 5], [200, 900]),
+	})
+	.map(({ made, changes, afterMs, atMs, kinds, isDone, tripMs }) => ({
+		service: {
+			agents: ['North', 'South'],
+			pageSize: 100,
+			tripMs,
+			unknownForMs: 0,
+			faults: kinds.map((kind) => ({
+				kind,
+				on: kind === 'unknownRun' ? ('poll' as const) : ('create' as const),
+				share: 1,
+				fromMs: atMs,
+				untilMs: atMs + 60_000,
+				isDone: isDone && kind === 'timeout',
+				status: kind === 'serverError' ? 503 : 400,
+			})),
+		},
+		executions: [
+			{
+				...made,
+				retries: [{}, ...changes, {}].map((one) => ({
+					afterMs,
+					workflow: 'saved' as const,
+					...one,
+				})),
+			},
+		],
+		kills: [],
+	}));

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { mostly, ms, sometimes, withoutAbsent } from './arbitraries.cts';
 import { executionWith } from './executions.cts';
 import type { Part } from './aim.cts';
-import { changedAfterCrashes, changedNodes } from './aimsAtChanges.cts';
+import { changedAfterCrashes, changedAfterFailures, changedNodes } from './aimsAtChanges.cts';
 import {
 	afterLostCreates,
 	attempts,
@@ -66,6 +66,7 @@ export const worlds: fc.Arbitrary<World> = fc
 			{ weight: 2, arbitrary: attempts },
 			{ weight: 3, arbitrary: changedNodes },
 			{ weight: 2, arbitrary: changedAfterCrashes },
+			{ weight: 2, arbitrary: changedAfterFailures },
 			{ weight: 1, arbitrary: interrupted },
 			{ weight: 1, arbitrary: stoppedTwice },
 			{ weight: 1, arbitrary: timedLoops },

@@ -110,10 +110,10 @@ function maySupersede(
 	const isOutput =
 		spec.options.onUnsuccessfulRun === 'output' && before.execution === then.execution;
 	if (isRetried && hasFailed && !(isOutput && spec.items.length === 1)) return true;
-	// The service itself said that there is no such run, when it was asked last.
+	// The service itself said that there is no such run, when it was asked last, in the same execution.
 	const polls = facts.requestsByRun.get(first.id) ?? [];
 	const last = polls.filter(({ answeredAt }) => answeredAt <= then.sentAt).at(-1);
-	return isRetried && last?.code === 'run_not_found';
+	return isRetried && last?.code === 'run_not_found' && last.execution === then.execution;
 }
 
 /** A run whose ID has reached the node is in the output, the error or the stored memory. */
