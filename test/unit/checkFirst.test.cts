@@ -281,7 +281,7 @@ describe('if a check gets no answer', () => {
 		const continued = await execute(checking({ ...said, ...CONTINUES }));
 		const named = continued.jsons
 			.slice(1)
-			.map((json) => /\(run (r\d) of agent /.exec(String(json.error))?.[1]);
+			.map((json) => /\(run (r\d) of agent /.exec(JSON.stringify(json))?.[1]);
 		expect(named.sort()).toEqual(started);
 
 		answered = 0;
