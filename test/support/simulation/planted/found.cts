@@ -203,7 +203,12 @@ export const found: PlantedDefect[] = [
 	),
 	plantAll(
 		'what cannot have begun while n8n had it stored is in doubt',
-		plant('while it is stored', 'engine/crash.ts', 'if (isParkedOn(clock.date())) return false;', ''),
+		plant(
+			'while it is stored',
+			'engine/crash.ts',
+			'if (isParkedOn(clock.date())) return false;',
+			'',
+		),
 		plant(
 			'and when it is stopped',
 			'engine/crash.ts',

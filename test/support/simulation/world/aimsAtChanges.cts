@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 
-import { creates, never, one, type Part } from './aim.cts';
+import { creates, never, one, usualHost, type Part } from './aim.cts';
 import { mostly, ms, sometimes } from './arbitraries.cts';
 import {
 	executionWith,
@@ -9,7 +9,7 @@ import {
 	optionsWith,
 	retryOfChanged,
 } from './executions.cts';
-import type { EditSpec, FaultKind, RetrySpec, Starter } from './world.cts';
+import type { EditSpec, ExecutionSpec, FaultKind, RetrySpec, Starter } from './world.cts';
 import { faultOf, services } from './worldsServices.cts';
 
 /** A node that the user changes between Retries, and changes back, in executions that fail, are stopped or crash. */
@@ -84,6 +84,7 @@ const CHANGES: Array<Array<Partial<RetrySpec>>> = [
 	[saved({ options: { outputFormat: 'json' } }), saved({ options: { outputFormat: 'text' } })],
 	[saved({ options: { outputFormat: 'text' } }), saved({ options: { outputFormat: 'json' } })],
 	[saved({ waits: false })],
+	[saved({ waits: true })],
 ];
 
 /** The same in orders that come together only seldom: many items, of which some have begun when n8n is ended. */
@@ -143,7 +144,9 @@ export const changedAfterCrashes: fc.Arbitrary<Part> = fc.record({
 export const changedAfterFailures: fc.Arbitrary<Part> = fc
 	.record({
 		made: executionWith({
-			...creates,
+			...usualHost,
+			operation: mostly<ExecutionSpec['operation']>('create', 2, fc.constant('get')),
+			waits: mostly<boolean>(true, 2, fc.constant(false)),
 			items: itemsOf(
 				itemThatTakes(fc.oneof(ms(2_000), ms(20_000))).map((made) => ({
 					...made,
@@ -180,10 +183,11 @@ export const changedAfterFailures: fc.Arbitrary<Part> = fc
 			['unknownRun', 'rejected'],
 			['unknownRun', 'timeout'],
 		),
+		isOfGets: fc.boolean(),
 		isDone: fc.boolean(),
 		tripMs: fc.constantFrom<[number, number]>([5, 5], [200, 900]),
 	})
-	.map(({ made, changes, afterMs, atMs, kinds, isDone, tripMs }) => ({
+	.map(({ made, changes, afterMs, atMs, kinds, isOfGets, isDone, tripMs }) => ({
 		service: {
 			agents: ['North', 'South'],
 			pageSize: 100,
@@ -191,7 +195,7 @@ export const changedAfterFailures: fc.Arbitrary<Part> = fc
 			unknownForMs: 0,
 			faults: kinds.map((kind) => ({
 				kind,
-				on: kind === 'unknownRun' ? ('poll' as const) : ('create' as const),
+				on: kind === 'unknownRun' || isOfGets ? ('poll' as const) : ('create' as const),
 				share: 1,
 				fromMs: atMs,
 				untilMs: atMs + 60_000,

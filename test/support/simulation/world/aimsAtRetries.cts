@@ -102,6 +102,56 @@ export const failures: fc.Arbitrary<Part> = fc.record({
 	kills: noKills,
 });
 
+/** Long runs that fail and are replaced with Retry On Fail, and n8n is killed about then. */
+export const replaced: fc.Arbitrary<Part> = fc.record({
+	service: services({
+		limiter: never,
+		mostUnderWay: never,
+		odd: never,
+		unknownForMs: fc.constant(0),
+		faults: fc.constant([]),
+	}),
+	executions: one(
+		executionWith({
+			...creates,
+			items: itemsOf(
+				itemThatTakes(fc.integer({ min: 66_000, max: 600_000 })).map((made) => ({
+					...made,
+					run: { ...made.run, end: 'failed' as const },
+				})),
+				1,
+				2,
+			),
+			turns: fc.constant(1),
+			options: optionsWith({
+				timeout: never,
+				pollInterval: never,
+				checkFirst: never,
+				maxConcurrency: never,
+				onUnsuccessfulRun: never,
+				whereToWait: fc.constantFrom('stored', 'auto'),
+			}),
+			maxTries: fc.integer({ min: 2, max: 5 }),
+			starter: fc.constant<Starter>('schedule'),
+			callers: fc.constant([]),
+			workflowTimeoutS: fc.constant(0),
+			cancelAtMs: never,
+			credentialAway: never,
+			newKeyAtMs: never,
+			wrongOptionAtMs: never,
+			retries: fc.array(retry, { minLength: 1, maxLength: 2 }),
+		}),
+	),
+	kills: fc.array(
+		fc.record({
+			atMs: ms(2_000),
+			afterRequest: fc.integer({ min: 3, max: 20 }),
+			awayMs: ms(5_000),
+		}),
+		{ minLength: 1, maxLength: 1 },
+	),
+});
+
 /** Attempts of Retry On Fail, while the way to the service is out of order for some time. */
 export const attempts: fc.Arbitrary<Part> = fc.record({
 	service: services({

@@ -7,6 +7,17 @@ import { askedMs } from './pace.cts';
 const LONGEST_DELAY_MS = 600_000;
 const SLACK_MS = 100_000;
 
+/** A run that is not waited for is not polled at all, only 'Get a run' asks for it. */
+export function pollsOnlyWhatWaits(facts: Facts): string[] {
+	return [...facts.requestsByRun].flatMap(([id, polls]) => {
+		const needless = polls.find(({ execution }) => {
+			const { operation, waits } = facts.spec(execution);
+			return operation === 'create' && waits === false;
+		});
+		return needless ? [`${id} is polled with request ${needless.number}`] : [];
+	});
+}
+
 /** Polls of one run: neither so dense that they flood the service, nor further apart than it asked. */
 export function pollsInMeasure(facts: Facts): string[] {
 	if (!facts.isClockRight) return [];
@@ -45,8 +56,9 @@ export function pollsInMeasure(facts: Facts): string[] {
 			}
 			// A retry's time limit begins again, and its last poll is at that.
 			const isFirst = spec.maxTries === 0 && !poll.execution.retryOf;
-			// One that drips is given up before it ends.
-			const fault = before.fault === 'drips' ? undefined : before.fault;
+			// One that drips is given up before it ends, and a run that is not known yet is polled as one that goes on.
+			const isTrouble = before.fault !== 'drips' && before.fault !== 'unknownRun';
+			const fault = isTrouble ? before.fault : undefined;
 			if (isFirst && fault && gap < 370 && !isResumed && !isLast) {
 				wrong.push(`after ${fault}, ${id} was polled again within ${Math.round(gap)} ms`);
 			}
