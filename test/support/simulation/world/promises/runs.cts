@@ -63,19 +63,10 @@ function wasToBeStored(
 	return (requestsByRun.get(run.id) ?? []).some((poll) => poll.execution === execution);
 }
 
-/**
- * Whether n8n had stored that the node was at work before it began an item for the first time with these values:
- * the item is in doubt from then on.
- */
-function wasToBeDoubted(
-	{ runsByTag }: Facts,
-	run: SeenRun,
-	{ execution, sentAt }: SeenRequest,
-): boolean {
-	const others = runsByTag.get(run.tag)!.filter(({ request }) => request);
-	const isFirst = others.find((one) => wantedOf(one) === wantedOf(run))?.id === run.id;
+/** Whether n8n had stored that the node was at work before it began an item: the item is in doubt from then on. */
+function wasToBeDoubted({ tag }: SeenRun, { execution, sentAt }: SeenRequest): boolean {
 	const stored = execution.saves.filter(({ at, why }) => at <= sentAt && why !== 'begin').at(-1);
-	return isFirst && suspensionOf(stored?.memory ?? '{}', turnOf(run.tag)) !== undefined;
+	return suspensionOf(stored?.memory ?? '{}', turnOf(tag)) !== undefined;
 }
 
 /** What a stored memory says of a suspension. */
@@ -103,7 +94,7 @@ function maySupersede(
 	// Another attempt had started it, and n8n ended before it stored that.
 	const isAttempt = spec.maxTries > 0 || before.execution.retryOf !== undefined;
 	const isLost = isAttempt && !isStored(before) && !wasToBeStored(facts, first, before);
-	if (isLost && !wasToBeDoubted(facts, first, before)) return true;
+	if (isLost && !wasToBeDoubted(first, before)) return true;
 	const isRetried = spec.maxTries > 0 || before.execution !== then.execution;
 	const hasFailed = first.spec.end !== 'succeeded' && first.endsAt <= then.sentAt;
 	// One that is output has not failed for n8n, though its output begins with `error`.
