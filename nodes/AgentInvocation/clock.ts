@@ -15,6 +15,8 @@ export const clock = {
 	now: () => performance.now(),
 	/** The date by the machine's clock, in ms since the epoch. */
 	date: () => Date.now(),
+	/** The date of a moment by the machine's clock as it is now, in ms since the epoch. */
+	dateOf: (moment: number): number => clock.date() + moment - clock.now(),
 	/** Resolves after `ms`, or as soon as `signal` is aborted; the caller checks the signal to tell which. */
 	async sleep(ms: number, signal?: AbortSignal): Promise<void> {
 		const end = performance.now() + ms;

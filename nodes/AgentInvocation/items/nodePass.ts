@@ -172,12 +172,10 @@ export class NodePass {
 	private suspend(end: LoopEnd & { is: 'parked' | 'checkpoint' }): NodeOutput {
 		const { context, memory, source, parking, startsRuns, count: items } = this;
 		// Stored dates are those of the machine's clock, which may have been changed meanwhile.
-		const { changedBy } = parking.time;
 		for (const [index, item] of this.items.entries()) {
-			if (item.is === 'waiting') memory.note(index, movedBy(item, changedBy));
+			if (item.is === 'waiting') memory.note(index, movedBy(item, parking.time.changedBy));
 		}
-		const resumesOn =
-			end.is === 'parked' ? Math.ceil(parking.time.dateOf(end.resumesAt) + changedBy) : undefined;
+		const resumesOn = end.is === 'parked' ? Math.ceil(clock.dateOf(end.resumesAt)) : undefined;
 		const hints = [...parking.hints];
 		memory.suspension = { source, resumesOn, beganOn: clock.date(), startsRuns, items, hints };
 		const runs = this.items.filter(({ is }) => is === 'waiting').length;
