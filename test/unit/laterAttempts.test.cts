@@ -205,3 +205,26 @@ describe('a check without an answer', () => {
 		expect(jsons[1]?.details ?? {}).not.toHaveProperty('run_id');
 	});
 });
+
+test.each(['json', 'text'] as const)(
+	'after a crash, a result from before it is output in the format of now (%s)',
+	async (outputFormat) => {
+		const said = { isJson: true, shown: { output: '{"is":"done"}' } };
+		const world = new OwnWorld({
+			count: 10,
+			// Some runs are over before the tenth create is answered, and n8n stores their results.
+			service: { tripMs: [50, 6_000] },
+			savesProgress: true,
+			options: { outputFormat: outputFormat === 'json' ? 'text' : 'json' },
+			runOf: (item) => ({ ...said, durationMs: (item % 2 === 0 ? 0.1 : 60) * SECOND }),
+			kills: [{ atMs: 20 * SECOND, awayMs: SECOND }],
+		});
+		const { attempt } = await world.execute();
+		expect(attempt.status).toBe('crashed');
+		expect(attempt.saves.at(-1)!.memory).toContain('"is":"done"');
+		const edit = { options: { outputFormat } };
+		const { jsons } = await world.retry({ workflow: 'saved', edit });
+		const output = outputFormat === 'json' ? { is: 'done' } : '{"is":"done"}';
+		expect(jsons).toEqual(Array(10).fill(expect.objectContaining({ output })));
+	},
+);

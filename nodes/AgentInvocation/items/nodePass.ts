@@ -5,9 +5,10 @@ import { continues } from '../engine/host';
 import { cancelledError } from '../engine/nodeError';
 import type { Parking } from '../engine/parkingRules';
 import { requestSuspension } from '../engine/suspend';
-import { failed, recordsOf, toBegin, type Item, type Waiting } from '../item';
+import { failed, recordsOf, toBegin, type Item } from '../item';
 import { failureOf, type Failure } from '../failure';
 import { openService } from '../service/service';
+import { resultOfNow } from '../waiting/output';
 import { pollRun } from '../waiting/poll';
 import { movedBy, onClockOfNow } from '../waiting/wait';
 import { checkItems } from './checks';
@@ -93,30 +94,34 @@ export class NodePass {
 	}
 
 	/**
-	 * Brings the items up to date: those in doubt are refused if they would start runs and have nothing to go on
-	 * from, and waits get the clock and the options of this pass.
+	 * Brings the items up to date: those in doubt are held back if they would start runs and have nothing to go on
+	 * from, and waits get the clock of this pass. After a crash, the user may have changed the options.
 	 */
 	private async prepare(): Promise<void> {
-		const { memory } = this;
+		const { memory, parking } = this;
 		for (const [index, item] of this.items.entries()) {
 			if (item.is === 'inDoubt' || item.is === 'notBegun') {
 				const records = recordsOf(item);
 				const isOnlyDoubt = records.length > 0 && records.every(({ is }) => is === 'inDoubt');
 				memory.note(index, this.startsRuns && isOnlyDoubt ? heldBack(item) : toBegin(records));
 			}
-			if (item.is === 'waiting') memory.note(index, await this.resumed(index, item));
+			if (item.is === 'waiting') {
+				memory.note(index, { ...item, wait: onClockOfNow(item.wait, parking) });
+			}
+			if (memory.opening.beginning === 'afterCrash') {
+				memory.note(index, await this.withOptionsOfNow(index, memory.item(index)));
+			}
 		}
 	}
 
-	private async resumed(index: number, item: Waiting): Promise<Item> {
-		const { context, memory, parking } = this;
-		const wait = onClockOfNow(item.wait, parking);
-		if (memory.opening.beginning === 'resume') return { ...item, wait };
-		// In another execution, the user may have changed the options.
+	private async withOptionsOfNow(index: number, item: Item): Promise<Item> {
+		if (item.is !== 'waiting' && item.is !== 'done') return item;
+		const { context, parking } = this;
 		try {
 			const work = { context, itemIndex: index, parking };
 			const { waits, options, where } = await readWaitPlan(work, this.startsRuns);
-			return waits ? { ...item, wait: { ...wait, options, where } } : toBegin(recordsOf(item));
+			if (item.is === 'done') return waits ? resultOfNow(item, options) : item;
+			return waits ? { ...item, wait: { ...item.wait, options, where } } : toBegin(recordsOf(item));
 		} catch (thrown) {
 			return failed(item, failureOf(thrown));
 		}

@@ -50,6 +50,13 @@ export function resultOf(item: Item, run: Run, subject: Subject, options: WaitOp
 	}
 }
 
+/** A result of an earlier attempt by other options. It stays as it is if the run had not finished by then. */
+export function resultOfNow(item: ItemThatIs<'done'>, options: WaitOptions): Item {
+	const [seen] = item.outputs;
+	if (!item.run || !isRun(seen) || !isFinished(seen)) return item;
+	return resultOf(item, seen, item.run, options);
+}
+
 /** What the item outputs, with what the agent has written in the form that the user has chosen. */
 export function shownOf({ outputs, isJson }: ItemThatIs<'done'>): IDataObject[] {
 	if (!isJson) return outputs;

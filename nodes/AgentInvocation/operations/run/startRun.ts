@@ -20,7 +20,7 @@ import { retryAfterMs } from '../../service/retryPolicy';
 import { sendWithRetry } from '../../service/sendWithRetry';
 import { isFinished } from '../../service/runStatus';
 import { isRun, isRunId, type ParameterBinding } from '../../service/types';
-import { resultOf } from '../../waiting/output';
+import { resultOfNow } from '../../waiting/output';
 import { beginWait, type WaitStart } from '../../waiting/wait';
 import { findAgent, nameKey, type GivenAgent } from '../findAgent';
 import type { WaitPlan } from '../../items/waitPlan';
@@ -132,7 +132,7 @@ export function goOnFrom(
 	if (!run) return own;
 	const [seen] = own.is === 'done' ? own.outputs : [];
 	if (own.is === 'done' && isRun(seen) && isFinished(seen)) {
-		const result = plan.waits ? resultOf(own, seen, run, plan.options) : own;
+		const result = plan.waits ? resultOfNow(own, plan.options) : own;
 		// A run that has failed, and is an error by the options of now, is polled and fails as any other does.
 		if (result.is === 'done' || seen.status === 'succeeded') return result;
 	}

@@ -65,8 +65,8 @@ export const changed: PlantedDefect[] = [
 	plant(
 		'after a crash it waits even where the user has turned that off',
 		'items/nodePass.ts',
-		'return waits ?',
-		'return waits || !waits ?',
+		': toBegin(recordsOf(item));',
+		': { ...item, wait: { ...item.wait, where } };',
 	),
 	plant(
 		"the editor's own copy of the fields counts as entered",

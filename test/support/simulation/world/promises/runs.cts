@@ -127,6 +127,9 @@ export function neverLost(facts: Facts): string[] {
 					(one) => one.createdAt > run.createdAt && one.request && wantedOf(one) === wantedOf(run),
 				);
 			if (later) return [];
+			// The service itself said that there is no such run, when it was asked last.
+			const polls = facts.requestsByRun.get(run.id) ?? [];
+			if (polls.at(-1)?.code === 'run_not_found' && status === 'success') return [];
 			// A retry begins an item again whose run has failed.
 			const isRetried = spec.maxTries > 0 || attempt !== request.execution;
 			if (run.spec.end !== 'succeeded' && isRetried) return [];
