@@ -66,7 +66,11 @@ async function all(given: string[][], say: (line: string) => void): Promise<stri
 	const work = async () => {
 		for (let own = next++; own < given.length; own = next++) {
 			said[own] = await simulate(given[own]!);
-			say(said[own]!.trim().split('\n').slice(-2).join('\n').slice(0, 300));
+			const lines = said[own]!.trim().split('\n');
+			const broken = lines.filter(
+				(line, at) => /^BROKEN/.test(line) || /^BROKEN/.test(lines[at - 1] ?? ''),
+			);
+			for (const line of [...broken, ...lines.slice(-1)]) say(line.slice(0, 300));
 		}
 	};
 	await Promise.all(Array.from({ length: availableParallelism() }, work));
