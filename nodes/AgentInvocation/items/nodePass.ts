@@ -59,14 +59,14 @@ export class NodePass {
 			pollsFrom: parking.pollsFrom,
 			cancel: context.getExecutionCancelSignal?.(),
 			begin: (item, index, signal) =>
-				this.step(index, item, signal, async (opened) => {
+				this.withService(index, item, signal, async (opened) => {
 					const since = clock.now();
 					const begun = await operation.begin(item, opened);
 					await hintAtRefusals(clock.now() - since, parking);
 					return begun;
 				}),
 			poll: (item, index, signal) =>
-				this.step(index, item, signal, async ({ service }) => {
+				this.withService(index, item, signal, async ({ service }) => {
 					const polled = await pollRun(item, { ...parking, service, signal });
 					await hintAtInterval(item.wait, parking);
 					return polled;
@@ -144,7 +144,8 @@ export class NodePass {
 		}
 	}
 
-	private async step(
+	/** Gives what `act` makes of the item, or the item as failed with what was thrown. */
+	private async withService(
 		index: number,
 		item: Item,
 		signal: AbortSignal,

@@ -14,7 +14,7 @@ export interface Pass {
 
 /** How a wait for a run begins. */
 export interface WaitStart extends Pick<Wait, 'options' | 'where' | 'isEarlier'> {
-	/** The service's answer to its creation; absent for a run that was given. */
+	/** The run as it was seen last, at its creation or in an earlier attempt; absent if it was given and not seen yet. */
 	lastSeen?: Run;
 	/** For how long that answer asks clients to back off, in ms. */
 	askedMs?: number;
