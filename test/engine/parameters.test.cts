@@ -66,6 +66,23 @@ test.each([
 	expect(sandbox.current.requests).toEqual([]);
 });
 
+test.each([
+	['the fields', (date: string) => fields('defineBelow', { region: date })],
+	[
+		'name-value pairs',
+		(date: string) => ({
+			...createRun(2),
+			specifyParameters: 'keypair',
+			parameterPairs: { values: [{ name: 'region', value: date }] },
+			...notWaiting,
+		}),
+	],
+	['JSON', (date: string) => createRun(2, `={{ { region: ${date.slice(3, -2)} } }}`, notWaiting)],
+])("a date of n8n's expressions is text, in %s", async (_, nodeWith) => {
+	await run(sandbox.current, nodeWith("={{ DateTime.fromISO('2026-01-02T03:04:05Z').toUTC() }}"));
+	expect(sentBindings()).toEqual([{ name: 'region', value: '2026-01-02T03:04:05.000Z' }]);
+});
+
 test('name-value pairs become bindings', async () => {
 	await run(sandbox.current, {
 		...createRun(2),
