@@ -23,8 +23,8 @@ export const clock = {
 		while (!signal?.aborted) {
 			const left = end - performance.now();
 			if (left <= 0) return;
-			// On an abort, new hosts clear the timer and reject; the loop's condition tells the abort, so that is
-			// ignored.
+			// On an abort, new hosts clear the timer and reject. The rejection is ignored, since the loop's condition
+			// sees the abort.
 			const slept = n8nSleep(Math.min(left, LONGEST_TIMER_MS), signal).catch(() => {});
 			await orAborted(slept, signal);
 		}

@@ -42,7 +42,7 @@ export interface Wait {
 	delayMs: number;
 	/**
 	 * Whether the run may be polled before it is due, so that the execution can be stored: the delay is one that
-	 * n8n stores, and not one that the service asked for.
+	 * n8n stores, the service has not asked for it, and the last poll met no failure.
 	 */
 	mayBeEarly: boolean;
 	/** The run's status as the service has shown it last; absent before it has. */
@@ -51,8 +51,11 @@ export interface Wait {
 	failuresInARow: number;
 	/** How many polls have got an answer that is retried only briefly (`answerKinds.ts`). */
 	briefAnswers: number;
-	/** Whether an earlier attempt started the run. If the run has failed or is gone, the item is begun again. */
-	isEarlier?: boolean;
+	/**
+	 * Whether the item is begun again if the run has failed or is gone: an earlier attempt started it, and this one
+	 * has not seen it unfinished.
+	 */
+	mayBeginAgain?: boolean;
 	/** The date of the first poll at or after the time limit that got no answer; absent before. */
 	graceBeganOn?: number;
 	/** How many polls since then got a 429. */
@@ -90,7 +93,7 @@ export type Item = Known &
 		| { is: 'waiting'; run: KnownRun; wait: Wait }
 		| {
 				is: 'done';
-				/** As the service has given them. */
+				/** Before 'Output Format' is applied: what the agent has written is still text. */
 				outputs: IDataObject[];
 				/** The run has failed or was cancelled, and is output all the same. */
 				isUnsuccessful?: boolean;
@@ -137,7 +140,7 @@ export function failed(item: Item, failure: Failure): ItemThatIs<'failed'> {
 }
 
 /** The same for an item whose run has ended without success: the next attempt begins it again. */
-export function failedForGood(item: Item, failure: Failure): ItemThatIs<'failed'> {
+export function failedWithRun(item: Item, failure: Failure): ItemThatIs<'failed'> {
 	return { ...failed(item, failure), earlier: item.earlier };
 }
 

@@ -147,7 +147,8 @@ test('it is in doubt from before the create is sent, whatever is thrown then', a
 	const note = (item: Item) => void noted.push(item);
 	const { signal } = new AbortController();
 	const work = { context: contextOf({}), service, signal, note } as unknown as ItemWork;
-	const wanted = { agent: 1, bindings: [], retryOnServerError: false, patienceMs: Infinity };
-	await expect(startRun(NOT_BEGUN, wanted, work, {} as WaitPlan)).rejects.toThrow('A defect');
+	const plan = {} as WaitPlan;
+	const wanted = { agent: 1, bindings: [], retryOnServerError: false, patienceMs: Infinity, plan };
+	await expect(startRun(NOT_BEGUN, wanted, work)).rejects.toThrow('A defect');
 	expect(noted.map(isInDoubt)).toEqual([true]);
 });

@@ -28,7 +28,8 @@ function nameOf({ mode, value, cachedResultName }: StoredAgent = {}): string {
 
 function describeNode(parameters: Parameters, agentName: typeof nameOf): string {
 	const { resource, operation, returnAll, limit, dryRun } = parameters;
-	if (resource === 'agent') return returnAll ? 'all agents' : `up to ${String(limit)} agents`;
+	if (resource === 'agent' && operation === 'list')
+		return returnAll ? 'all agents' : `up to ${String(limit)} agents`;
 	const named = [dryRun ? 'dry run' : '', agentName(parameters.toJSON?.().agentId)];
 	return named.filter(Boolean).join(': ') || `${operation} run`;
 }

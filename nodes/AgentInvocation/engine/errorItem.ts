@@ -19,12 +19,13 @@ export async function toErrorItem(
 	itemIndex: number,
 ): Promise<INodeExecutionData> {
 	const { message, description, details } = failure;
-	// n8n recognises an error item by these two keys, without any others.
+	// n8n recognises an error item by these two keys alone. In a tool, which has no error output, `advice` may be
+	// added.
 	const error = { error: bound(message), details: { ...details } };
 	const json = withAdvice(context, error, description);
 	const pairedItem = { item: itemIndex };
-	const hasOutput = context.getNode().onError === 'continueErrorOutput' && !isTool(context);
-	if (!hasOutput) return { json, pairedItem };
+	const hasErrorOutput = context.getNode().onError === 'continueErrorOutput' && !isTool(context);
+	if (!hasErrorOutput) return { json, pairedItem };
 	const item: INodeExecutionData = hasInput(context, itemIndex) ? { json, pairedItem } : { json };
 	if (!(await knowsErrorsByKeys())) item.error = toNodeError(context, failure, itemIndex);
 	return item;

@@ -57,7 +57,7 @@ export function workflowSettings(context: IExecuteFunctions): IWorkflowSettings 
 }
 
 /** What n8n holds of the execution in memory. n8n does not promise it to nodes, so it may be missing. */
-export function heldBy(context: IExecuteFunctions): IRunExecutionData | undefined {
+export function executionInMemory(context: IExecuteFunctions): IRunExecutionData | undefined {
 	return (context as { runExecutionData?: IRunExecutionData }).runExecutionData;
 }
 
@@ -89,8 +89,9 @@ export function mostAttempts(context: IExecuteFunctions): number {
 }
 
 /**
- * A hash of what the user has entered in the node, with expressions as they are written. It leaves out how
- * runs are waited for: after a change of the time limit, for example, the node goes on with the same runs.
+ * A hash of what the user has entered in the node, with expressions as they are written. It leaves out
+ * 'Wait for Completion' and all of 'Options', none of which says what is started: after a change of the time
+ * limit, for example, the node goes on with the same runs.
  */
 export function enteredIn(context: IExecuteFunctions): string {
 	const { parameters = {} } = context.getNode() as Partial<INode>;

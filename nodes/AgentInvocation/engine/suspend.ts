@@ -6,11 +6,11 @@ import {
 	type INodeExecutionData,
 } from 'n8n-workflow';
 
-import { heldBy } from './host';
+import { executionInMemory } from './host';
 import { isJsonObject } from '../service/types';
 
 /**
- * The node suspends itself: it asks n8n's engine to run it once more, as an action, and then to go on with it.
+ * The node suspends itself: it asks n8n's engine to run it once more, as an action, and then to run it again.
  * The action parks the execution, which is n8n's own way to wait. On resume n8n passes over the action and runs
  * the node, which goes on from its memory. Without a date the action only makes n8n store the execution where it
  * saves progress: a checkpoint. (docs/n8n.md, Parking)
@@ -30,7 +30,7 @@ export interface Suspension {
 	/** Whether the node was to start runs. */
 	startsRuns: boolean;
 	/** How many items the node has. */
-	items: number;
+	count: number;
 	/** The hints for the output panel so far. */
 	hints: string[];
 }
@@ -44,7 +44,7 @@ interface Action extends Pick<Suspension, 'resumesOn' | 'source'> {
 /** Asks the engine for a suspension. All that the node needs to go on must be in its memory by now. */
 export function requestSuspension(context: IExecuteFunctions, action: Action): EngineRequest {
 	// An execution that n8n retries may still hold its old error, which the engine would take for the action's.
-	delete heldBy(context)?.resultData.error;
+	delete executionInMemory(context)?.resultData.error;
 	return {
 		actions: [
 			{
@@ -75,7 +75,7 @@ export async function carryOut(
 	{ resumesOn, runs, source }: Action,
 ): Promise<INodeExecutionData[][]> {
 	const entry = context.getExecuteData();
-	putSource(context, source);
+	restoreSource(context, source);
 	// The engine has set this on the node object that all entries share. It would redirect the node's output.
 	delete entry.node.rewireOutputLogTo;
 	// On resume, n8n switches off the node of this entry, so the entry needs a node object of its own.
@@ -85,7 +85,7 @@ export async function carryOut(
 	if (resumesOn === undefined) return [[]];
 	const date = new Date(resumesOn);
 	await context.putExecutionToWait(date);
-	putBack(context, entry);
+	stackEntry(context, entry);
 	const json = { waiting_for_runs: runs, next_poll_at: date.toISOString() };
 	return [[{ json }]];
 }
@@ -99,7 +99,7 @@ export async function carryOut(
  * workflow' would give all entries of the node the same node object, and switch it off. With it, n8n refuses,
  * and its message shows the name, which says what to choose instead.
  */
-function putBack(context: IExecuteFunctions, entry: IExecuteData): void {
+function stackEntry(context: IExecuteFunctions, entry: IExecuteData): void {
 	const name = `${entry.node.name}, which waits: choose 'Retry with original workflow'`;
 	const refusing = {
 		...entry,
@@ -107,7 +107,7 @@ function putBack(context: IExecuteFunctions, entry: IExecuteData): void {
 		// With this, n8n does not announce that the entry is executed.
 		metadata: { ...entry.metadata, nodeWasResumed: true },
 	};
-	heldBy(context)?.executionData?.nodeExecutionStack.unshift(entry, refusing);
+	executionInMemory(context)?.executionData?.nodeExecutionStack.unshift(entry, refusing);
 }
 
 /** Where the node's input comes from, to be put back after a suspension. */
@@ -120,7 +120,7 @@ export function sourceOf(context: IExecuteFunctions): unknown {
  * `$('...').item` behind an If or a loop. And while the execution waits, the node would be its own source,
  * which n8n's Execute Workflow follows endlessly when this workflow's caller goes on.
  */
-function putSource(context: IExecuteFunctions, source: unknown): void {
+function restoreSource(context: IExecuteFunctions, source: unknown): void {
 	const main = context.getExecuteData().source?.main;
 	// In place, since the engine already holds this array for the node's run data.
 	if (main && Array.isArray(source)) main.splice(0, main.length, ...(source as typeof main));
@@ -129,10 +129,10 @@ function putSource(context: IExecuteFunctions, source: unknown): void {
 /** Removes the traces of a suspension from the node's entry and from its run data. */
 export function removeTraces(context: IExecuteFunctions, source: unknown): void {
 	const entry = context.getExecuteData();
-	putSource(context, source);
+	restoreSource(context, source);
 	delete entry.metadata?.nodeWasResumed;
 	delete entry.metadata?.subNodeExecutionData;
 	// n8n appends a run-data entry for each action, and removes it only when it resumes a parked execution.
-	const runs = heldBy(context)?.resultData.runData[context.getNode().name];
+	const runs = executionInMemory(context)?.resultData.runData[context.getNode().name];
 	runs?.splice(Number(context.getWorkflowDataProxy(0).$runIndex));
 }

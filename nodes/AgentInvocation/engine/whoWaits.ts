@@ -1,7 +1,7 @@
 import type { IDataObject, IExecuteFunctions, IRunExecutionData } from 'n8n-workflow';
 
 import { isJsonObject } from '../service/types';
-import { heldBy, storedExecution } from './host';
+import { executionInMemory, storedExecution } from './host';
 
 /** The modes of executions whose result nobody waits for. */
 const UNAWAITED_MODES = ['trigger', 'retry', 'error'];
@@ -10,7 +10,7 @@ const UNAWAITED_MODES = ['trigger', 'retry', 'error'];
 const ANSWERED_MODES = ['webhook', 'manual'];
 
 /** Who waits, as the end of a sentence. */
-const waiting = {
+const WAITERS = {
 	starter: 'whoever started this workflow waits for its result',
 	webhook: 'the webhook or chat that started this workflow is answered with its result',
 	forEach: 'another workflow may have called this one once for each item, and n8n then loses items',
@@ -27,8 +27,8 @@ export async function whoWaits(context: IExecuteFunctions): Promise<string | und
 	const mode = context.getMode();
 	if (UNAWAITED_MODES.includes(mode)) return undefined;
 	if (mode === 'integrated') return await whichCallerWaits(context, context.getExecutionId());
-	if (!ANSWERED_MODES.includes(mode)) return waiting.starter;
-	return isAnsweredWithOutput(context) ? waiting.webhook : undefined;
+	if (!ANSWERED_MODES.includes(mode)) return WAITERS.starter;
+	return isAnsweredWithOutput(context) ? WAITERS.webhook : undefined;
 }
 
 /**
@@ -40,7 +40,7 @@ function isAnsweredWithOutput(context: IExecuteFunctions): boolean {
 	const { name } = context.getNode();
 	const before = context.getParentNodes(name, { includeNodeParameters: true });
 	// Only one of several triggers has started this execution: the one that has run data.
-	const runData = heldBy(context)?.resultData.runData ?? {};
+	const runData = executionInMemory(context)?.resultData.runData ?? {};
 	const executed = before.filter((node) => runData[node.name] !== undefined);
 	const modes = (executed.length > 0 ? executed : before).map(responseModeOf);
 	if (modes.includes('lastNode') || modes.includes('streaming')) return true;
@@ -72,17 +72,17 @@ async function whichCallerWaits(
 	told?: ToldOfCaller,
 ): Promise<string | undefined> {
 	const stored = await storedExecution(context, id);
-	// This execution was stored before, and so were all that wait for it.
+	// The execution with this ID was stored before, and so were all that wait for it.
 	if (stored?.waitTill) return undefined;
 	const caller = stored?.parentExecution;
 	// A caller that goes on without a result does not wait.
 	if (caller?.shouldResume === false) return undefined;
 	if (!caller) {
-		// The first caller has none; of this execution, n8n has then not told the caller.
+		// The first caller has no caller. If this execution has none, n8n has not told who called it.
 		const isFirst = id !== context.getExecutionId();
-		return isFirst && !mayBeAnswered(told, stored) ? undefined : waiting.caller;
+		return isFirst && !mayBeAnswered(told, stored) ? undefined : WAITERS.caller;
 	}
-	if (itemsGivenTo(stored) < 2) return waiting.forEach;
+	if (itemsGivenTo(stored) < 2) return WAITERS.forEach;
 	return await whichCallerWaits(context, caller.executionId, caller.executionContext);
 }
 

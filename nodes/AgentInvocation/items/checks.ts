@@ -7,8 +7,11 @@ import type { Memory } from './memory';
 import type { Check } from './operation';
 import type { Work } from './work';
 
-/** An item of which nothing was asked. It does not show that checks can be trusted, so the next one goes alone. */
-const UNASKED = done(NOT_BEGUN, [], { isUnsuccessful: true });
+/**
+ * An item that was not asked about, or did not pass. It counts as unsuccessful, so that the loop's trial goes on
+ * and the next one is still checked alone.
+ */
+const PROVES_NOTHING = done(NOT_BEGUN, [], { isUnsuccessful: true });
 
 /**
  * Checks all items that would start something, before the first one begins, and notes as failed those that
@@ -33,6 +36,7 @@ export async function checkItems(
 	const unanswered = new Map<number, Failure>();
 	/** Those that begin without a check, since they start nothing. */
 	const free = new Set<number>();
+	/** Those that the loop has begun to check. */
 	const reached = new Set<number>();
 
 	const begin = async (item: NotBegun, index: number, signal: AbortSignal): Promise<Item> => {
@@ -60,7 +64,7 @@ export async function checkItems(
 			}
 			failing.push({ indexes, failure });
 		}
-		return UNASKED;
+		return PROVES_NOTHING;
 	};
 	const startsNothing = async (item: NotBegun, index: number): Promise<boolean> => {
 		try {
@@ -73,7 +77,7 @@ export async function checkItems(
 	const items = {
 		item: (index: number) => {
 			const item = memory.item(index);
-			return item.is === 'notBegun' ? item : UNASKED;
+			return item.is === 'notBegun' ? item : PROVES_NOTHING;
 		},
 		note: () => {},
 	};

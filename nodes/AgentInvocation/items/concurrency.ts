@@ -28,7 +28,7 @@ export class Trial {
 	private isOver = false;
 
 	/** When the latest wait of the trial began, by the clock. */
-	private latestStartAt = -Infinity;
+	private latestBeganAt = -Infinity;
 
 	constructor(private readonly concurrency: Concurrency) {}
 
@@ -42,18 +42,18 @@ export class Trial {
 		this.isOver = true;
 	}
 
-	noteStart(at: number): void {
-		this.latestStartAt = Math.max(this.latestStartAt, at);
+	noteBegan(at: number): void {
+		this.latestBeganAt = Math.max(this.latestBeganAt, at);
 	}
 
 	/**
 	 * When time ends the trial, by the clock; Infinity if it does not.
 	 *
-	 * @param started how many items are in progress
+	 * @param inProgress how many items are in progress
 	 */
-	endsAt(started: number): number {
+	endsAt(inProgress: number): number {
 		const { most, onTrial } = this.concurrency;
-		const isFull = started >= onTrial && onTrial < most;
-		return isFull && !this.isOver ? this.latestStartAt + TRIAL_MS : Infinity;
+		const isFull = inProgress >= onTrial && onTrial < most;
+		return isFull && !this.isOver ? this.latestBeganAt + TRIAL_MS : Infinity;
 	}
 }

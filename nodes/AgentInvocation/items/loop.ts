@@ -20,7 +20,7 @@ const MOST_UNDER_WAY = 1_000;
  */
 export class Loop {
 	/** In the order in which they begin. Those before `nextToBegin` have begun. */
-	private notBegun: Array<{ index: number; item: NotBegun }> = [];
+	private inOrder: Array<{ index: number; item: NotBegun }> = [];
 
 	private nextToBegin = 0;
 
@@ -31,7 +31,7 @@ export class Loop {
 	/** How many items have begun in this loop. */
 	private begun = 0;
 
-	/** How many of them have no run yet. */
+	/** How many of them are beginning now. */
 	private beginning = 0;
 
 	/** How many begin before a checkpoint; Infinity if none is made. */
@@ -79,18 +79,18 @@ export class Loop {
 	}
 
 	private get leftToBegin(): number {
-		return this.notBegun.length - this.nextToBegin;
+		return this.inOrder.length - this.nextToBegin;
 	}
 
 	/** How many items are in progress. */
-	private get unfinished(): number {
+	private get inProgress(): number {
 		return this.underWay.size + this.waiting.size;
 	}
 
 	/** When time ends the trial, by the clock; Infinity if it does not. */
 	private get trialEndsAt(): number {
 		const isComplete = this.leftToBegin > 0 && this.beginning === 0;
-		return isComplete ? this.trial.endsAt(this.unfinished) : Infinity;
+		return isComplete ? this.trial.endsAt(this.inProgress) : Infinity;
 	}
 
 	/**
@@ -98,9 +98,9 @@ export class Loop {
 	 * is to end the loop, others are not begun at all.
 	 */
 	private order(): void {
-		const known = this.notBegun.filter(({ item }) => item.earlier);
-		const others = this.notBegun.filter(({ item }) => !item.earlier);
-		this.notBegun = this.heldBack ? known : known.concat(others);
+		const known = this.inOrder.filter(({ item }) => item.earlier);
+		const others = this.inOrder.filter(({ item }) => !item.earlier);
+		this.inOrder = this.heldBack ? known : known.concat(others);
 	}
 
 	/** Begins and polls what is due now, unless the loop is over. */
@@ -119,8 +119,8 @@ export class Loop {
 
 	private beginMore(now: number): void {
 		if (now >= this.trialEndsAt) this.trial.end();
-		while (this.unfinished < this.trial.limit && this.beginning < MOST_BEGINNING) {
-			const next = this.notBegun[this.nextToBegin];
+		while (this.inProgress < this.trial.limit && this.beginning < MOST_BEGINNING) {
+			const next = this.inOrder[this.nextToBegin];
 			if (!next || this.begun >= this.beforeCheckpoint) return;
 			this.nextToBegin++;
 			this.begun++;
@@ -154,13 +154,13 @@ export class Loop {
 
 	private put(index: number, item: Item): void {
 		this.items.note(index, item);
-		if (item.is === 'notBegun') this.notBegun.push({ index, item });
+		if (item.is === 'notBegun') this.inOrder.push({ index, item });
 		if (item.is === 'done' && !item.isUnsuccessful) this.trial.end();
 		if (item.is === 'waiting') {
 			const { time, pollsFrom } = this.work;
 			const { dueOn, beganOn } = item.wait;
 			this.waiting.add(index, item, Math.max(time.momentOf(dueOn), pollsFrom));
-			this.trial.noteStart(time.momentOf(beganOn));
+			this.trial.noteBegan(time.momentOf(beganOn));
 		}
 		if (item.is === 'failed' && this.work.stopsAtFailure) {
 			const { is, failure } = item;

@@ -48,10 +48,10 @@ export class Memory {
 	static async open(context: IExecuteFunctions, isKept: boolean): Promise<Memory> {
 		// The calls of a tool in its agent's process share run index and context, so none may use them.
 		const isStored = isKept && !runsInAgent(context);
-		const kept = (isStored ? keptBy(context, 'node') : undefined) ?? {};
-		const all = (kept.agentInvocation ??= { format: FORMAT, byRunIndex: {} });
-		if (!isKeptMemory(all)) return refuseUnknown(all);
-		const { byRunIndex } = all;
+		const nodeContext = (isStored ? keptBy(context, 'node') : undefined) ?? {};
+		const kept = (nodeContext.agentInvocation ??= { format: FORMAT, byRunIndex: {} });
+		if (!isKeptMemory(kept)) return refuseUnknown(kept);
+		const { byRunIndex } = kept;
 		const runIndex = Number(context.getWorkflowDataProxy(0).$runIndex);
 		const executionId = context.getExecutionId() ?? '';
 		const found = byRunIndex[runIndex];
@@ -63,14 +63,14 @@ export class Memory {
 			mayHaveBegun: await mayHaveBegun(context, found, executionId),
 		});
 		byRunIndex[runIndex] = stored;
-		if (all.execution?.id !== executionId) {
-			all.execution = { id: executionId, beganOn: clock.date() };
+		if (kept.execution?.id !== executionId) {
+			kept.execution = { id: executionId, beganOn: clock.date() };
 		}
-		return new Memory(opening, stored, all.execution.beganOn, () => {
+		return new Memory(opening, stored, kept.execution.beganOn, () => {
 			delete byRunIndex[runIndex];
 			// In n8n's Retry, nothing else tells later runs of the node when the execution began.
 			const isNeeded = Object.keys(byRunIndex).length > 0 || context.getMode() === 'retry';
-			if (!isNeeded) delete kept.agentInvocation;
+			if (!isNeeded) delete nodeContext.agentInvocation;
 		});
 	}
 
@@ -123,8 +123,8 @@ export class Memory {
 }
 
 /**
- * Whether an execution that has crashed or was stopped may have begun items after n8n stored this memory. Only
- * a node that started runs then counts, whatever it does by now.
+ * Whether an execution that has crashed or was stopped may have begun items after n8n stored this memory. If
+ * the node was not to start runs when it was suspended, nothing counts as begun, whatever it does by now.
  */
 async function mayHaveBegun(
 	context: IExecuteFunctions,

@@ -3,7 +3,7 @@ import type { IExecuteFunctions, INodeExecutionData, NodeOutput } from 'n8n-work
 import { clock } from '../clock';
 import { continues } from '../engine/host';
 import { cancelledError } from '../engine/nodeError';
-import type { Parking } from '../engine/parkingRules';
+import type { Parking } from '../engine/parking';
 import { requestSuspension } from '../engine/suspend';
 import { failed, recordsOf, toBegin, type Item } from '../item';
 import { failureOf, type Failure } from '../failure';
@@ -176,14 +176,14 @@ export class NodePass {
 
 	/** Asks the engine for a suspension, after which it runs the node again. */
 	private suspend(end: LoopEnd & { is: 'parked' | 'checkpoint' }): NodeOutput {
-		const { context, memory, source, parking, startsRuns, count: items } = this;
+		const { context, memory, source, parking, startsRuns, count } = this;
 		// Stored dates are those of the machine's clock, which may have been changed meanwhile.
 		for (const [index, item] of this.items.entries()) {
 			if (item.is === 'waiting') memory.note(index, movedBy(item, parking.time.changedBy));
 		}
 		const resumesOn = end.is === 'parked' ? Math.ceil(clock.dateOf(end.resumesAt)) : undefined;
 		const hints = [...parking.hints];
-		memory.suspension = { source, resumesOn, beganOn: clock.date(), startsRuns, items, hints };
+		memory.suspension = { source, resumesOn, beganOn: clock.date(), startsRuns, count, hints };
 		const runs = this.items.filter(({ is }) => is === 'waiting').length;
 		return requestSuspension(context, { source, resumesOn, runs });
 	}

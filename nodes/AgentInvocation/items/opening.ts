@@ -49,7 +49,7 @@ interface Present {
 	mayHaveBegun: boolean;
 }
 
-/** Decides how a run of the node begins, and with which memory. Changes nothing of what it is given. */
+/** Decides how a pass of the node begins, and with which memory. Changes nothing of what it is given. */
 export function openingOf(
 	found: StoredMemory | undefined,
 	{ executionId, entered, date, mostAttempts, mayHaveBegun }: Present,
@@ -63,7 +63,7 @@ export function openingOf(
 	const attempts = found.attempts + (suspension ? 0 : 1);
 	const items =
 		suspension && mayHaveBegun
-			? withDoubts(found.items, suspension.items, mostAttempts > 1)
+			? withDoubts(found.items, suspension.count, mostAttempts > 1)
 			: found.items;
 	const stored = { ...kept, ...(isRetried ? begun : { attempts }), items };
 	if (suspension && !isChanged) {
@@ -92,7 +92,7 @@ function withDoubts(
 	for (let index = 0; index < count; index++) {
 		const item = items[index] ?? NOT_BEGUN;
 		const { earlier = [] } = item;
-		const isOfEarlier = item.is === 'waiting' && item.wait.isEarlier;
+		const isOfEarlier = item.is === 'waiting' && item.wait.mayBeginAgain;
 		const mayBegin =
 			item.is === 'notBegun' || isOfEarlier || (isRetriedOnFail && item.is !== 'done');
 		if (mayBegin && !isInDoubt(item)) {

@@ -1,6 +1,6 @@
 import type { IExecuteFunctions } from 'n8n-workflow';
 
-import type { Parking } from '../engine/parkingRules';
+import type { Parking } from '../engine/parking';
 import type { Item, NotBegun } from '../item';
 import type { Service } from '../service/service';
 import type { Concurrency } from './concurrency';

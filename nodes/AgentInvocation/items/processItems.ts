@@ -8,7 +8,7 @@ import type {
 import { toErrorItem } from '../engine/errorItem';
 import { continues } from '../engine/host';
 import { toNodeError } from '../engine/nodeError';
-import { openParking } from '../engine/parkingRules';
+import { openParking } from '../engine/parking';
 import { removeTraces, sourceOf } from '../engine/suspend';
 import { failureOf } from '../failure';
 import { Memory } from './memory';

@@ -14,7 +14,10 @@ export interface WaitPlan {
 	waits: boolean;
 	options: WaitOptions;
 	where: Wait['where'];
-	/** Whether the node starts the runs that it waits for. If so, it also starts another one if one has failed. */
+	/**
+	 * Whether the node starts the runs that it waits for. Then an item is begun again if an earlier attempt's run has
+	 * failed.
+	 */
 	startsRuns: boolean;
 }
 

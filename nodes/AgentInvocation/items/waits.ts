@@ -29,8 +29,8 @@ export class Waits {
 	}
 
 	/**
-	 * The same of those that are not polled before they are due so that the execution can be stored: their delay
-	 * is short, or their last poll met a temporary failure.
+	 * The same of those that are never polled early: their delay is short, the service has put them off, or their
+	 * last poll met a temporary failure.
 	 */
 	get fixedDueAt(): number {
 		return this.fixed.dueAt;
@@ -61,8 +61,8 @@ export class Waits {
 		return queue.take();
 	}
 
-	private queueOf({ wait: { mayBeEarly, failuresInARow } }: Waiting): Queue {
-		return mayBeEarly && failuresInARow === 0 ? this.flexible : this.fixed;
+	private queueOf({ wait }: Waiting): Queue {
+		return wait.mayBeEarly ? this.flexible : this.fixed;
 	}
 }
 

@@ -1,4 +1,4 @@
-import type { Parking } from '../engine/parkingRules';
+import type { Parking } from '../engine/parking';
 import { SHORTEST_STORED_DELAY_MS } from '../waiting/schedule';
 import type { Idle } from './work';
 import type { Waits } from './waits';
@@ -9,9 +9,9 @@ const UNNOTICED_MS = 5_000;
 /**
  * Decides what the node does while no item is under way.
  *
- * The execution is parked if no wait is due for 60 s. Waits that are due sooner but have long delays are
- * polled early, so that all can be stored together. n8n resumes it after 65 s or more. If a wait has a short delay or its time limit is near,
- * all stay in memory. They also do if there is an obstacle, and a hint then says so.
+ * The execution is parked, for 65 s at least, if no wait is due within 60 s. For that, waits that are due sooner
+ * are polled now if they may be early. All stay in memory if one of them has to, if one that may not be early is
+ * due within 60 s, or for a time after n8n's start. They also do if there is an obstacle, and a hint then says so.
  *
  * @param now by the clock, in ms
  */

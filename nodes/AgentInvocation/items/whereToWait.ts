@@ -1,4 +1,4 @@
-import type { Parking } from '../engine/parkingRules';
+import type { Parking } from '../engine/parking';
 import type { Wait, WaitOptions } from '../item';
 import { SHORTEST_STORED_DELAY_MS } from '../waiting/schedule';
 

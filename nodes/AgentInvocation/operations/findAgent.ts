@@ -65,7 +65,7 @@ export function pickNamed(agents: AgentsByName, name: string): Agent {
 
 /**
  * Gives the ID of an item's agent. A name is looked up in the organization's list, which is read once for an
- * execution. If an earlier run of a node read it and the name is not in it, it is read again.
+ * execution. If an earlier pass of a node read it and the name is not in it, it is read again.
  *
  * @throws FailureError if the list cannot be read, or has no such agent
  */

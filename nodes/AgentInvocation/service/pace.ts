@@ -38,7 +38,7 @@ export class Pace {
 
 	private closure: Closure | undefined;
 
-	/** When a request was sent that was refused without `Retry-After`, until the next answer tells more. */
+	/** When the request was sent whose refusal, without `Retry-After`, may be a stray one. The next answer tells. */
 	private suspectAt: number | undefined;
 
 	private wasRefused = false;
@@ -62,7 +62,8 @@ export class Pace {
 			if (lateMs > SHORT_MS) this.closure = undefined;
 			this.resumedAt = now;
 			this.rate.resume(now);
-			// If the pause was as long as the service has asked for, nothing more is learned from the first answer.
+			// After the first pause, the limit is learned at once, from how long the service has asked to wait. After a
+			// further one, which shows that the first was too short, it is learned from the first answer.
 			if (this.closure && this.pausesInARow === 1) this.rate.learnLimit(this.closure, now);
 		}
 		// After a time without requests there is nothing to catch up with.

@@ -36,7 +36,7 @@ export class Rate {
 	/** Whether requests were carried at the found rate for long enough to be measured twice. */
 	private isSure = false;
 
-	/** Stray refusals do not lower it further: at a lower rate, there would be as many. */
+	/** The least to which stray refusals lower `foundRate`: at a lower rate, there would be as many. */
 	private leastFoundRate = 0;
 
 	/** To where the rate grows at once, since the refusal for which it was lowered may have come by chance. */
@@ -107,7 +107,7 @@ export class Rate {
 		const share = this.recent.shareCarried(now - 2 * this.measuredMs, 2 * MEASURED_REQUESTS);
 		if (share >= ALMOST) return;
 		this.loweredAt = now;
-		const carried = this.carried(now, ranMs);
+		const carried = this.carriedASecond(now, ranMs);
 		// A rate that is not used says nothing about the limit.
 		if (this.isLimitKnown && carried / share < this.rate * LEAST_KEPT.known) return;
 		if (!this.isLimitKnown || share < LEAST_BY_CHANCE) {
@@ -132,7 +132,7 @@ export class Rate {
 		const inRun = this.recent.carried(from - ranMs, from);
 		if (inRun === 0) return;
 		this.fewInARow = inRun / (inRun + 1) < LEAST_BY_CHANCE ? this.fewInARow + 1 : 0;
-		const carried = this.carried(from, ranMs);
+		const carried = this.carriedASecond(from, ranMs);
 		if (wasExceeded) this.rate = Math.max(this.rate, carried);
 		const isSoon = ranMs < SECOND;
 		if (this.isLimitKnown && !isSoon) {
@@ -173,7 +173,7 @@ export class Rate {
 		this.stepMs = Math.min(Math.max(stepMs, this.stepMs * ALMOST, SECOND), 2 * HOLD_MS);
 		if (closedMs <= SECOND || ranMs === 0) return;
 		const openMs = Math.max(ranMs, SECOND);
-		const carried = this.carried(from, ranMs, Math.max(this.measuredMs, closedMs));
+		const carried = this.carriedASecond(from, ranMs, Math.max(this.measuredMs, closedMs));
 		const seenMs = openMs + closedMs;
 		const windowMs = isGuess ? wholeWindow(seenMs) : seenMs;
 		this.isWindowKnown = true;
@@ -198,7 +198,7 @@ export class Rate {
 	}
 
 	/**
-	 * Lowers the rate a little, at most twice below the one that was found.
+	 * Lowers the rate by one step of {@link ALMOST}, to no less than two such steps below the one that was found.
 	 *
 	 * @param isFoundTooHigh whether that one is lowered too
 	 */
@@ -212,8 +212,8 @@ export class Rate {
 		return Math.max(SECOND, MEASURED_REQUESTS * this.apartMs);
 	}
 
-	/** How many requests a second were carried in the ms before a moment for which they were sent, or the latest. */
-	private carried(before: number, ranMs: number, mostMs = this.measuredMs): number {
+	/** How many requests a second were carried before a moment: in the last `ranMs`, or in `mostMs` if that is less. */
+	private carriedASecond(before: number, ranMs: number, mostMs = this.measuredMs): number {
 		return this.recent.carriedASecond(before, Math.min(ranMs, mostMs));
 	}
 }

@@ -7,7 +7,7 @@ export interface Admission {
 	/** Whose request it is. Owners take turns. */
 	owner: object;
 	/**
-	 * An owner's creates go before its polls, so that runs start early. But each third turn, and the first one
+	 * 'poll' is any request that is no create. An owner's creates go before its polls, so that runs start early. But each third turn, and the first one
 	 * after a refusal, goes to a poll that has waited long.
 	 */
 	priority: 'create' | 'poll';
@@ -24,12 +24,12 @@ export interface Admission {
 }
 
 /** `late`: its patience or its time has run out, or will have before requests may be sent again. */
-type Verdict = 'send' | 'late' | 'aborted';
+type Turn = 'send' | 'late' | 'aborted';
 
 interface Waiter extends Admission {
 	/** By the clock. */
 	cameAt: number;
-	settle(verdict: Verdict): void;
+	settle(turn: Turn): void;
 }
 
 /** The waiters of an owner, in the order in which they came. */
@@ -55,8 +55,8 @@ export class RateLimiter {
 
 	private isServing = false;
 
-	/** Before this moment, no waiter gives up. */
-	private soonest = Infinity;
+	/** When the first waiter may give up. */
+	private firstGivesUpAt = Infinity;
 
 	private sleepsUntil = -Infinity;
 
@@ -66,7 +66,7 @@ export class RateLimiter {
 	 * Whether nothing was sent since the latest refusal. The next turn is then a late poll's: the service may
 	 * refuse creates until a run has ended, but carry polls.
 	 */
-	private isFirst = false;
+	private isAfterRefusal = false;
 
 	/** The latest refusal, if nothing was carried since; explains why a request was not sent. */
 	refusal: Answer<never> | undefined;
@@ -80,16 +80,16 @@ export class RateLimiter {
 	}
 
 	/** Resolves when the request may be sent, or will not be. */
-	async admit(admission: Admission): Promise<Verdict> {
+	async admit(admission: Admission): Promise<Turn> {
 		const { owner, priority, signal } = admission;
 		if (signal?.aborted) return 'aborted';
 		return await new Promise((resolve) => {
 			const onAbort = () => waiter.settle('aborted');
-			const settle = (verdict: Verdict) => {
+			const settle = (turn: Turn) => {
 				signal?.removeEventListener('abort', onAbort);
 				this.remove(waiter);
-				if (verdict === 'send') this.take();
-				resolve(verdict);
+				if (turn === 'send') this.take();
+				resolve(turn);
 			};
 			const waiter = { ...admission, cameAt: clock.now(), settle };
 			signal?.addEventListener('abort', onAbort);
@@ -97,9 +97,9 @@ export class RateLimiter {
 			queue[priority].add(waiter);
 			this.queues.set(owner, queue);
 			const givesUpAt = this.givesUpAt(waiter);
-			this.soonest = Math.min(this.soonest, givesUpAt);
+			this.firstGivesUpAt = Math.min(this.firstGivesUpAt, givesUpAt);
 			if (givesUpAt < this.sleepsUntil) this.waking.abort();
-			this.settleAlone(waiter);
+			this.settleIfLate(waiter);
 			void this.serve();
 		});
 	}
@@ -122,7 +122,7 @@ export class RateLimiter {
 		const { pausedUntil } = this.pace;
 		if (answer.kind === 'rateLimited') {
 			this.refusal = { ...answer, body: undefined };
-			this.isFirst = true;
+			this.isAfterRefusal = true;
 		} else if (answer.status !== undefined) {
 			this.refusal = undefined;
 			this.carriedAt = clock.now();
@@ -130,11 +130,11 @@ export class RateLimiter {
 		this.pace.learn(answer, sentAt, clock.now());
 		if (this.pace.opensAt < this.sleepsUntil) this.waking.abort();
 		if (this.pace.pausedUntil === pausedUntil) return;
-		for (const waiter of this.waiters()) this.settleAlone(waiter);
+		for (const waiter of this.waiters()) this.settleIfLate(waiter);
 	}
 
 	private take(): void {
-		this.isFirst = false;
+		this.isAfterRefusal = false;
 		this.pace.take(clock.now());
 	}
 
@@ -149,7 +149,7 @@ export class RateLimiter {
 		this.isServing = true;
 		for (let next = this.next(); next; next = this.next()) {
 			const now = clock.now();
-			if (this.soonest <= now) {
+			if (this.firstGivesUpAt <= now) {
 				this.settleOverdue();
 				continue;
 			}
@@ -159,7 +159,7 @@ export class RateLimiter {
 				this.endTurn(next.owner);
 				continue;
 			}
-			this.sleepsUntil = Math.min(this.soonest, opensAt);
+			this.sleepsUntil = Math.min(this.firstGivesUpAt, opensAt);
 			this.waking = new AbortController();
 			await clock.sleep(this.sleepsUntil - now, this.waking.signal);
 			this.sleepsUntil = -Infinity;
@@ -171,7 +171,7 @@ export class RateLimiter {
 		for (const queue of this.queues.values()) {
 			const [[create], [poll]] = [queue.create, queue.poll];
 			const isLate = poll !== undefined && clock.now() >= poll.cameAt + POLLS_LATE_MS;
-			const isPollsTurn = isLate && (this.isFirst || (queue.turns + 1) % POLLS_EACH === 0);
+			const isPollsTurn = isLate && (this.isAfterRefusal || (queue.turns + 1) % POLLS_EACH === 0);
 			return isPollsTurn ? poll : (create ?? poll);
 		}
 		return undefined;
@@ -190,15 +190,15 @@ export class RateLimiter {
 	}
 
 	private settleOverdue(): void {
-		for (const waiter of this.waiters()) this.settleAlone(waiter);
-		this.soonest = this.waiters().reduce(
+		for (const waiter of this.waiters()) this.settleIfLate(waiter);
+		this.firstGivesUpAt = this.waiters().reduce(
 			(first, one) => Math.min(first, this.givesUpAt(one)),
 			Infinity,
 		);
 	}
 
 	/** Settles a waiter if its turn would come too late. */
-	private settleAlone(waiter: Waiter): void {
+	private settleIfLate(waiter: Waiter): void {
 		const { longestPauseMs = Infinity, settle } = waiter;
 		const now = clock.now();
 		const { pausedUntil } = this.pace;

@@ -15,7 +15,7 @@ const LONGEST_REFUSED_CREATE_MS = 86_400_000;
  * By which factor the pause grows from one attempt to the next: after trouble, and after refusals by the rate
  * limit. With the latter, a request comes back at most a sixth of the time late for which it was refused.
  */
-const GROWTH = { trouble: 2, refused: 1.2 };
+const PAUSE_GROWTH = { trouble: 2, refused: 1.2 };
 
 /** How many times in all a request is sent that is repeated briefly. */
 const BRIEF_ATTEMPTS = 5;
@@ -31,9 +31,11 @@ export const backoffRange = { first: 500, longest: 60_000 };
  *
  * @param briefAnswers how many answers that are repeated only briefly the request has got, including this one
  */
-export function isRetried({ kind }: Answer, purpose: Purpose, briefly: number): boolean {
-	const patience = answerKinds[kind].retried[purpose];
-	return patience === 'untilDeadline' || (patience === 'briefly' && briefly < BRIEF_ATTEMPTS);
+export function isRetried({ kind }: Answer, purpose: Purpose, briefAnswers: number): boolean {
+	const repetition = answerKinds[kind].retried[purpose];
+	return (
+		repetition === 'untilDeadline' || (repetition === 'briefly' && briefAnswers < BRIEF_ATTEMPTS)
+	);
 }
 
 /** Whether the request that got this answer is sent again only a few times. */
@@ -50,7 +52,7 @@ export function isRetriedBriefly({ kind }: Answer, purpose: Purpose): boolean {
 export function backoffMs(answer: Answer, attempts: number): number {
 	const asked = retryAfterMs(answer);
 	if (asked > 0) return asked;
-	return growing(GROWTH.trouble, attempts);
+	return growing(PAUSE_GROWTH.trouble, attempts);
 }
 
 /**
@@ -61,7 +63,7 @@ export function backoffMs(answer: Answer, attempts: number): number {
  * @returns ms
  */
 export function refusedBackoffMs(refusals: number): number {
-	return growing(GROWTH.refused, refusals);
+	return growing(PAUSE_GROWTH.refused, refusals);
 }
 
 function growing(factor: number, attempts: number): number {

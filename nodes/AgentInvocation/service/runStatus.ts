@@ -3,6 +3,11 @@ import type { Run } from './types';
 const FINISHED = ['succeeded', 'failed', 'cancelled'];
 const UNFINISHED = ['pending', 'running'];
 
+/** Whether a run has ended well. */
+export function hasSucceeded({ status }: Run): boolean {
+	return status === 'succeeded';
+}
+
 /**
  * Whether a run has ended. With a status that the interface document does not know, it has not for as long as
  * `completed_at` is not set: absent, null, empty, or a zero date as some languages write it.

@@ -18,7 +18,7 @@ export type Patience = Omit<Admission, 'owner' | 'priority'>;
 /**
  * Sends a request once, when its turn has come.
  *
- * For a create that is under way, the signal is ignored and the answer awaited: it has the ID of a run. (If
+ * For a POST that is under way, the signal is ignored and the answer awaited: it may name a run. (If
  * the execution itself is cancelled, n8n's request helper ends the request.)
  *
  * @returns the answer; `aborted` if the signal came first, `late` if the patience ended first
@@ -31,13 +31,13 @@ export async function sendOnce<T>(
 	const { limiter } = service;
 	const { startsRun = false } = request;
 	const { signal, deadline = Infinity } = patience;
-	const verdict = await limiter.admit({
+	const turn = await limiter.admit({
 		owner: service.owner,
 		priority: startsRun ? 'create' : 'poll',
 		...patience,
 	});
-	if (verdict === 'aborted') return { kind: 'aborted' };
-	if (verdict === 'late') return { ...limiter.refusal, kind: 'late' };
+	if (turn === 'aborted') return { kind: 'aborted' };
+	if (turn === 'late') return { ...limiter.refusal, kind: 'late' };
 
 	await service.renew();
 	const sentAt = clock.now();
@@ -54,7 +54,6 @@ export async function sendOnce<T>(
 		limiter.learn(answer, sentAt);
 		return { ...answer, sentAt };
 	});
-	// The answer to a POST is waited for in any case: it may name a run, also where only a dry run was asked for.
 	const answered = orAborted(sending, request.method === 'POST' ? undefined : signal);
 	return (await within(Math.min(2 * usualMs, leftMs), answered)) ?? { kind: 'aborted' };
 }
@@ -89,7 +88,7 @@ export async function sendWithRetry<T>(
 	const { since, patienceMs, signal } = patience;
 	const { startsRun = false } = request;
 	let last: Answer<T> | undefined;
-	let briefly = 0;
+	let briefAnswers = 0;
 	let refusals = 0;
 	/** For how long it has backed off from refusals; what it waits for its turn behind others is no refusal. */
 	let refusedMs = 0;
@@ -98,8 +97,8 @@ export async function sendWithRetry<T>(
 		// The answer before it says more about the cause.
 		if (answer.kind === 'late') return last ?? answer;
 		last = answer;
-		if (isRetriedBriefly(answer, purpose)) briefly++;
-		if (!isRetried(answer, purpose, briefly)) return answer;
+		if (isRetriedBriefly(answer, purpose)) briefAnswers++;
+		if (!isRetried(answer, purpose, briefAnswers)) return answer;
 		if (answer.kind === 'rateLimited') {
 			const leftMs = Math.max(service.limiter.givesUpAt(patience) - clock.now(), 0);
 			const pauseMs = Math.min(refusedBackoffMs(++refusals), leftMs);
@@ -108,8 +107,8 @@ export async function sendWithRetry<T>(
 			await clock.sleep(pauseMs, signal);
 			continue;
 		}
-		const pause = backoffMs(answer, briefly);
-		if (clock.now() + pause > since + patienceMs) return answer;
-		await clock.sleep(pause, signal);
+		const pauseMs = backoffMs(answer, briefAnswers);
+		if (clock.now() + pauseMs > since + patienceMs) return answer;
+		await clock.sleep(pauseMs, signal);
 	}
 }

@@ -52,7 +52,7 @@ export interface Service {
 type Context = IExecuteFunctions | ILoadOptionsFunctions;
 
 /** For whom and for what the service is opened. */
-interface Opening {
+interface OpenedFor {
 	/** The pass of the node that sends the requests; the context when absent. */
 	owner?: object;
 	/** The item for which n8n evaluates the credential's expressions. */
@@ -68,13 +68,13 @@ interface Opening {
 
 /**
  * Opens the service with an item's credential. Requests go through n8n's own helper, which brings proxies
- * and certificates and adds the API key; the key itself never leaves this file.
+ * and certificates and adds the API key. The key is not in the service that is returned.
  *
  * @throws FailureError if the credential may not be used
  */
 export async function openService(
 	context: Context,
-	{ owner = context, itemIndex, cancel, known }: Opening = {},
+	{ owner = context, itemIndex, cancel, known }: OpenedFor = {},
 ): Promise<Service> {
 	let readAt = clock.now();
 	let reading = readCredential(context, itemIndex);
@@ -113,7 +113,7 @@ export async function openService(
 	async function send<T>(request: ServiceRequest<T>): Promise<Answer<T>> {
 		const refused = await renew();
 		if (refused) return refused;
-		const sentKey = apiKey;
+		const sentApiKey = apiKey;
 		let response: RawResponse;
 		try {
 			response = (await context.helpers.httpRequestWithAuthentication.call(
@@ -139,14 +139,14 @@ export async function openService(
 						id: '',
 						name: '',
 						type: CREDENTIAL_TYPE,
-						data: { baseUrl, apiKey: sentKey },
+						data: { baseUrl, apiKey: sentApiKey },
 					},
 				},
 			)) as RawResponse;
 		} catch (error) {
-			return withoutKey(readThrown(error, cancel?.aborted ?? false), sentKey);
+			return withoutKey(readThrown(error, cancel?.aborted ?? false), sentApiKey);
 		}
-		return withoutKey(readResponse(response, request.hasShape), sentKey);
+		return withoutKey(readResponse(response, request.hasShape), sentApiKey);
 	}
 
 	return {

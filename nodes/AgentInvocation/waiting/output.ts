@@ -3,7 +3,7 @@ import type { IDataObject } from 'n8n-workflow';
 import {
 	done,
 	failed,
-	failedForGood,
+	failedWithRun,
 	type Item,
 	type ItemThatIs,
 	type KnownRun,
@@ -11,20 +11,20 @@ import {
 	type WaitOptions,
 } from '../item';
 import { asError, sentences, type Failure } from '../failure';
-import { isFinished } from '../service/runStatus';
+import { hasSucceeded, isFinished } from '../service/runStatus';
 import { isJsonObject, isRun, type Run } from '../service/types';
 import { nameRun, withoutPeriod } from '../wording';
 import { parseJsonOutput } from './jsonOutput';
 
-type Subject = Pick<KnownRun, 'agentId' | 'runId'>;
+type RunIds = Pick<KnownRun, 'agentId' | 'runId'>;
 
 /** The item after its run was seen, finished or not: done, or failed. */
-export function resultOf(item: Item, run: Run, subject: Subject, options: WaitOptions): Item {
+export function resultOf(item: Item, run: Run, subject: RunIds, options: WaitOptions): Item {
 	const { agentId, runId } = subject;
 	const details = { agent_id: agentId, run_id: runId, status: run.status };
-	const isUnsuccessful = isFinished(run) && run.status !== 'succeeded';
+	const isUnsuccessful = isFinished(run) && !hasSucceeded(run);
 	if (isUnsuccessful && options.onUnsuccessfulRun === 'error') {
-		return failedForGood(item, {
+		return failedWithRun(item, {
 			message: `The agent's run ${describeEnd(run)}${nameRun(subject)}`,
 			description:
 				"This is how the run ended at the service. To output such runs instead, choose 'Output the Run' in 'If Run Does Not Succeed' under 'Options'.",
@@ -41,7 +41,7 @@ export function resultOf(item: Item, run: Run, subject: Subject, options: WaitOp
 		return done(item, [output], { isUnsuccessful, isJson: true });
 	} catch (thrown) {
 		// What a run has written until it ended in another way is no answer yet.
-		if (run.status !== 'succeeded') return done(item, [output], { isUnsuccessful });
+		if (!hasSucceeded(run)) return done(item, [output], { isUnsuccessful });
 		return failed(item, {
 			message: `The agent's output is not JSON${nameRun(subject)}`,
 			description: `Set 'Output Format' under 'Options' to 'Text'. To get the text of this run, use 'Get a run' with its ID and that format. The JSON reader says: ${asError(thrown).message}`,
@@ -64,7 +64,7 @@ export function shownOf({ outputs, isJson }: ItemThatIs<'done'>): IDataObject[] 
 }
 
 /** Whether the output is a run that had not finished: it was not waited for, or had reached its time limit. */
-export function isOfUnfinishedRun({ outputs: [output] }: ItemThatIs<'done'>): boolean {
+function isOfUnfinishedRun({ outputs: [output] }: ItemThatIs<'done'>): boolean {
 	return isRun(output) && !isFinished(output);
 }
 
@@ -146,7 +146,7 @@ function say(error: unknown): string {
  * The run as an output item. Its keys are in the order in which a table shows them, the result first. An
  * empty error is left out: n8n would take it for a failed attempt with Retry On Fail.
  */
-function outputOf(run: Run, { agentId, runId }: Subject): IDataObject {
+function outputOf(run: Run, { agentId, runId }: RunIds): IDataObject {
 	const { status, output, error, ...rest } = run;
 	const said = error === '' ? undefined : error;
 	const ids = { agent_id: agentId, run_id: runId };

@@ -11,7 +11,7 @@ import {
 	refusedBackoffMs,
 	retryAfterMs,
 } from '../service/retryPolicy';
-import { isFinished } from '../service/runStatus';
+import { hasSucceeded, isFinished } from '../service/runStatus';
 import { sendOnce } from '../service/sendWithRetry';
 import { requestTimeouts, type Service } from '../service/service';
 import type { Run } from '../service/types';
@@ -30,7 +30,7 @@ export const NOT_FOUND_GRACE_MS = 10_000;
 const GRACE_MS = 60_000;
 
 /** How much of the time between a wait's end and the workflow's own timeout its last poll may take, in ms. */
-const GRACE_BEFORE_END_MS = 20_000;
+const LAST_POLL_MS = 20_000;
 
 /**
  * How many 429s a poll may get after the time limit while other requests are carried. With many polls, each
@@ -59,17 +59,16 @@ export interface Polling extends Pass {
 export async function pollRun(item: Waiting, polling: Polling): Promise<Item> {
 	const { service, time, latestEndOn, signal } = polling;
 	const { run, wait } = item;
-	const isBetweenLongDelays = wait.mayBeEarly && wait.failuresInARow === 0;
 	const request = {
 		...getRun(run.agentId, run.runId),
-		...(isBetweenLongDelays && { timeoutMs: requestTimeouts.shortPoll }),
+		...(wait.mayBeEarly && { timeoutMs: requestTimeouts.shortPoll }),
 	};
 	const polledOn = time.date();
 	const answer = await sendOnce(service, request, {
 		since: Math.max(clock.now(), time.momentOf(limitOf(wait, polling))),
 		patienceMs: GRACE_MS,
 		longestPauseMs: LONGEST_PAUSE_MS,
-		deadline: time.momentOf(latestEndOn + GRACE_BEFORE_END_MS),
+		deadline: time.momentOf(latestEndOn + LAST_POLL_MS),
 		signal,
 	});
 	if (signal.aborted || answer.kind === 'cancelled') return item;
@@ -83,14 +82,14 @@ function afterSeeing(item: Waiting, answer: Answer, seen: Run, pass: Pass): Item
 	if (isFinished(seen)) {
 		durationsOf(run.baseUrl, run.agentId).learn(seen);
 		const result = resultOf(item, seen, run, wait.options);
-		const hasFailed = result.is === 'failed' && seen.status !== 'succeeded';
-		return wait.isEarlier && hasFailed ? toBegin(item.earlier) : result;
+		const hasFailed = result.is === 'failed' && !hasSucceeded(seen);
+		return wait.mayBeginAgain && hasFailed ? toBegin(item.earlier) : result;
 	}
 	const limitOn = limitOf(wait, pass);
 	if (pass.time.dateOf(answer.sentAt ?? 0) >= limitOn) return timeIsUp(item, seen, limitOn);
 	const next = {
 		...item,
-		wait: { ...wait, isEarlier: false, status: seen.status, failuresInARow: 0 },
+		wait: { ...wait, mayBeginAgain: false, status: seen.status, failuresInARow: 0 },
 	};
 	return dueAfter(next, scheduledDelay(next, pass), retryAfterMs(answer), pass);
 }
@@ -99,7 +98,7 @@ function afterFailing(item: Waiting, answer: Answer, polling: Polling, polledOn:
 	const { run, wait } = item;
 	const limitOn = limitOf(wait, polling);
 	const isAtLimit = polledOn >= limitOn;
-	const askedMs = isLimited(answer) ? 0 : retryAfterMs(answer);
+	const askedMs = isOfRateLimit(answer) ? 0 : retryAfterMs(answer);
 	const isToCome = isNotThereYet(answer, wait, polling);
 	if (isToCome && !isAtLimit)
 		return dueAfter(item, scheduledDelay(item, polling), askedMs, polling);
@@ -109,7 +108,7 @@ function afterFailing(item: Waiting, answer: Answer, polling: Polling, polledOn:
 	const briefAnswers = wait.briefAnswers + (isBrief ? 1 : 0);
 	if (!isToCome && !isRetried(answer, purpose, briefAnswers)) {
 		const isGone = failure.details.code === 'run_not_found';
-		if (!wait.isEarlier || !isGone) return failed(item, failure);
+		if (!wait.mayBeginAgain || !isGone) return failed(item, failure);
 		const [own, ...others] = recordsOf(item);
 		return toBegin([{ ...own!, isGone }, ...others]);
 	}
@@ -142,23 +141,23 @@ function isGraceOver(
 	{ service: { limiter }, time, latestEndOn }: Polling,
 ): boolean {
 	if (graceBeganOn === undefined) return false;
-	const hasTurn = isLimited(answer) && refusals < MOST_REFUSALS;
+	const hasTurn = isOfRateLimit(answer) && refusals < MOST_REFUSALS;
 	const from = Math.max(time.momentOf(graceBeganOn), hasTurn ? limiter.carriedAt : -Infinity);
 	const now = clock.now();
 	const nextAt = now + delay;
-	const latestAt = time.momentOf(latestEndOn + GRACE_BEFORE_END_MS);
+	const latestAt = time.momentOf(latestEndOn + LAST_POLL_MS);
 	return now >= from + GRACE_MS || nextAt > from + READ_PATIENCE_MS || nextAt >= latestAt;
 }
 
 /** Whether the rate limit is the reason. The limiter knows how long to wait. */
-function isLimited({ kind }: Answer): boolean {
+function isOfRateLimit({ kind }: Answer): boolean {
 	return kind === 'rateLimited' || kind === 'late';
 }
 
 function delayAfterFailing(item: Waiting, answer: Answer, polling: Polling): number {
 	const { limiter } = polling.service;
 	const { wait } = item;
-	if (isLimited(answer)) {
+	if (isOfRateLimit(answer)) {
 		const pauseMs = limiter.pausedUntil - clock.now();
 		return Math.max(pauseMs, refusedBackoffMs(wait.failuresInARow), leastDelayMs(wait));
 	}

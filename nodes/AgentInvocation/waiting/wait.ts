@@ -13,7 +13,7 @@ export interface Pass {
 }
 
 /** How a wait for a run begins. */
-export interface WaitStart extends Pick<Wait, 'options' | 'where' | 'isEarlier'> {
+export interface WaitStart extends Pick<Wait, 'options' | 'where' | 'mayBeginAgain'> {
 	/** The run as it was seen last, at its creation or in an earlier attempt; absent if it was given and not seen yet. */
 	lastSeen?: Run;
 	/** For how long that answer asks clients to back off, in ms. */
@@ -26,7 +26,7 @@ export interface WaitStart extends Pick<Wait, 'options' | 'where' | 'isEarlier'>
 export function beginWait(
 	{ fingerprints, earlier }: Item,
 	run: KnownRun,
-	{ options, where, isEarlier, lastSeen, askedMs = 0, isDueNow }: WaitStart,
+	{ options, where, mayBeginAgain, lastSeen, askedMs = 0, isDueNow }: WaitStart,
 	pass: Pass,
 ): Waiting {
 	const now = Math.round(pass.time.date());
@@ -40,7 +40,7 @@ export function beginWait(
 		failuresInARow: 0,
 		briefAnswers: 0,
 		status: lastSeen?.status,
-		isEarlier,
+		mayBeginAgain,
 	};
 	const item: Waiting = { is: 'waiting', fingerprints, run, wait, earlier };
 	const mayHaveFinished = isDueNow || !lastSeen || isFinished(lastSeen);
@@ -60,7 +60,8 @@ export function dueAfter(item: Waiting, delay: number, askedMs: number, pass: Pa
 	const untilLimit = Math.max(limitOf(wait, pass) - now, 0);
 	const most = wait.graceBeganOn === undefined ? untilLimit : Infinity;
 	const delayMs = Math.min(Math.max(delay, askedMs), most);
-	const mayBeEarly = delayMs >= SHORTEST_STORED_DELAY_MS && askedMs === 0;
+	const isUntroubled = askedMs === 0 && wait.failuresInARow === 0;
+	const mayBeEarly = delayMs >= SHORTEST_STORED_DELAY_MS && isUntroubled;
 	return { ...item, wait: { ...wait, dueOn: now + delayMs, delayMs, mayBeEarly } };
 }
 

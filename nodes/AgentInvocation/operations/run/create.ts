@@ -16,7 +16,7 @@ import { notInTools, parameterFields } from './parameterFields';
 import { readBindings } from './parameters';
 import { fingerprintOf, goOnFrom, identify, startRun, type Wanted } from './startRun';
 import { waitForCompletion, waitOptionFields, whileWaiting } from './waitOptionFields';
-import { readWaitPlan, type WaitPlan } from '../../items/waitPlan';
+import { readWaitPlan } from '../../items/waitPlan';
 
 /** The range of 'Max Concurrency'. 0 is automatic. */
 const CONCURRENCY_RANGE = { minValue: 0, maxValue: 1_000 };
@@ -112,10 +112,9 @@ function checks(context: IExecuteFunctions): CheckItem | undefined {
 }
 
 async function begin(item: NotBegun, work: ItemWork): Promise<Item> {
-	const given = await readGiven(item, work);
+	const given = await readItem(item, work);
 	if ('is' in given) return given;
-	const { plan, isDry } = given;
-	if (!isDry) return await startRun(item, given, work, plan);
+	if (!given.isDry) return await startRun(item, given, work);
 	const compiled = await compile(item, await findAgent(given.agent, work), given, work);
 	// Exactly what the service answered. What is not an object goes under `result`.
 	return done(item, [(isJsonObject(compiled) ? compiled : { result: compiled }) as IDataObject]);
@@ -123,9 +122,9 @@ async function begin(item: NotBegun, work: ItemWork): Promise<Item> {
 
 /** The values of an item have passed if the service compiles them, whatever it answers then. */
 async function check(item: NotBegun, work: ItemWork): Promise<Check | undefined> {
-	const given = await readGiven(item, work);
+	const given = await readItem(item, work);
 	if ('is' in given || given.isDry) return undefined;
-	const identified = await identify(item, given, work, given.plan);
+	const identified = await identify(item, given, work);
 	if ('is' in identified) return undefined;
 	const { agentId } = identified;
 	return {
@@ -135,17 +134,16 @@ async function check(item: NotBegun, work: ItemWork): Promise<Check | undefined>
 }
 
 /** What the user wants of an item. */
-interface Given extends Wanted {
-	plan: WaitPlan;
+interface GivenItem extends Wanted {
 	isDry: boolean;
 }
 
 /** Reads what an item is to start. If it goes on from an earlier attempt, that is given instead. */
-async function readGiven(item: NotBegun, work: ItemWork): Promise<Item | Given> {
+async function readItem(item: NotBegun, work: ItemWork): Promise<Item | GivenItem> {
 	const { context, itemIndex } = work;
 	const plan = await readWaitPlan(work, true);
-	const earlier = goOnFrom(item, work, plan);
-	if (earlier) return earlier;
+	const continued = goOnFrom(item, work, plan);
+	if (continued) return continued;
 	const agent = readAgent(context.getNodeParameter('agentId', itemIndex, ''));
 	const bindings = readBindings(context, itemIndex);
 	const isDry = readDryRun(context, itemIndex);
@@ -167,7 +165,7 @@ async function readGiven(item: NotBegun, work: ItemWork): Promise<Item | Given> 
 async function compile(
 	item: NotBegun,
 	agentId: number,
-	{ bindings, patienceMs, isDry }: Given,
+	{ bindings, patienceMs, isDry }: GivenItem,
 	{ service, signal, note }: ItemWork,
 ): Promise<unknown> {
 	// A check has the patience of the create that it comes before.

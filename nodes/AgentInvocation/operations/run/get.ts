@@ -53,8 +53,8 @@ export const get: Operation = {
 async function begin(item: NotBegun, work: ItemWork): Promise<Item> {
 	const { context, itemIndex, service, parking, signal } = work;
 	const plan = await readWaitPlan(work, false);
-	const earlier = plan.waits ? goOnFrom(item, work, plan) : undefined;
-	if (earlier) return earlier;
+	const continued = plan.waits ? goOnFrom(item, work, plan) : undefined;
+	if (continued) return continued;
 	const given = readAgent(context.getNodeParameter('agentId', itemIndex, ''));
 	const runId = readRunId(context.getNodeParameter('runId', itemIndex, ''));
 	const agentId = await findAgent(given, work);

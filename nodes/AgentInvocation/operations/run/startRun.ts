@@ -18,7 +18,7 @@ import { createRun } from '../../service/endpoints';
 import { explainAnswer } from '../../service/explainAnswer';
 import { retryAfterMs } from '../../service/retryPolicy';
 import { sendWithRetry } from '../../service/sendWithRetry';
-import { isFinished } from '../../service/runStatus';
+import { hasSucceeded, isFinished } from '../../service/runStatus';
 import { isRun, isRunId, type ParameterBinding } from '../../service/types';
 import { resultOfNow } from '../../waiting/output';
 import { beginWait, type WaitStart } from '../../waiting/wait';
@@ -33,6 +33,8 @@ export interface Wanted {
 	retryOnServerError: boolean;
 	/** How long to wait for the service while it accepts no request of the API key, in ms. */
 	patienceMs: number;
+	/** How its run is waited for. */
+	plan: WaitPlan;
 }
 
 /** The agent of a new run, and the hashes of what is to be started. */
@@ -49,33 +51,27 @@ interface Identified {
  */
 export async function identify(
 	item: NotBegun,
-	{ agent, bindings }: Pick<Wanted, 'agent' | 'bindings'>,
+	{ agent, bindings, plan }: Pick<Wanted, 'agent' | 'bindings' | 'plan'>,
 	work: ItemWork,
-	plan: WaitPlan,
 ): Promise<Item | Identified> {
 	const { baseUrl } = work.service;
 	const asGiven = fingerprintOf(baseUrl, agent, bindings);
-	const earlier = goOnFrom(item, work, plan, asGiven);
-	if (earlier) return earlier;
+	const continued = goOnFrom(item, work, plan, asGiven);
+	if (continued) return continued;
 
 	const agentId = await findAgent(agent, work);
 	if (work.signal.aborted) return item;
 	const byId = fingerprintOf(baseUrl, agentId, bindings);
-	const same = goOnFrom(item, work, plan, byId);
-	return same ?? { agentId, fingerprints: [...new Set([byId, asGiven])] };
+	const continuedById = goOnFrom(item, work, plan, byId);
+	return continuedById ?? { agentId, fingerprints: [...new Set([byId, asGiven])] };
 }
 
 /** Starts an item's run, but only once (see {@link identify}). */
-export async function startRun(
-	item: NotBegun,
-	wanted: Wanted,
-	work: ItemWork,
-	plan: WaitPlan,
-): Promise<Item> {
-	const { bindings, retryOnServerError, patienceMs } = wanted;
+export async function startRun(item: NotBegun, wanted: Wanted, work: ItemWork): Promise<Item> {
+	const { bindings, retryOnServerError, patienceMs, plan } = wanted;
 	const { service, signal } = work;
 	const { baseUrl } = service;
-	const identified = await identify(item, wanted, work, plan);
+	const identified = await identify(item, wanted, work);
 	if ('is' in identified) return identified;
 
 	if (isInDoubt(item)) return heldBack(item);
@@ -134,16 +130,16 @@ export function goOnFrom(
 	if (own.is === 'done' && isRun(seen) && isFinished(seen)) {
 		const result = plan.waits ? resultOfNow(own, plan.options) : own;
 		// A run that has failed, and is an error by the options of now, is polled and fails as any other does.
-		if (result.is === 'done' || seen.status === 'succeeded') return result;
+		if (result.is === 'done' || hasSucceeded(seen)) return result;
 	}
 	// One that was given and not seen yet may not be there at all.
 	const isSeen = own.is !== 'waiting' || own.wait.status !== undefined;
 	const lastSeen = isSeen || !plan.waits ? { run_id: run.runId, status: 'pending' } : undefined;
-	const isEarlier = plan.startsRuns;
-	return startedRun(own, run, work, plan, { lastSeen, isEarlier, isDueNow: true });
+	const mayBeginAgain = plan.startsRuns;
+	return startedRun(own, run, work, plan, { lastSeen, mayBeginAgain, isDueNow: true });
 }
 
-/** Waits for an item's run, or outputs what its creation gave. */
+/** Waits for an item's run, or outputs what is known of it. Fails the item if its run's ID cannot be used. */
 function startedRun(
 	item: Item,
 	run: KnownRun,

@@ -100,7 +100,7 @@ export const found: PlantedDefect[] = [
 	),
 	plant(
 		'whatever is resumed holds still for a while',
-		'engine/parkingRules.ts',
+		'engine/parking.ts',
 		'< SHORTEST_STORED_DELAY_MS ? resumedAt : -Infinity',
 		'< SHORTEST_STORED_DELAY_MS ? resumedAt : now',
 	),
@@ -131,7 +131,7 @@ export const found: PlantedDefect[] = [
 	plant(
 		'an answering webhook is not seen',
 		'engine/whoWaits.ts',
-		'return isAnsweredWithOutput(context) ? waiting.webhook : undefined;',
+		'return isAnsweredWithOutput(context) ? WAITERS.webhook : undefined;',
 		'return isAnsweredWithOutput(context) ? undefined : undefined;',
 	),
 	plant(
@@ -143,7 +143,7 @@ export const found: PlantedDefect[] = [
 	plant(
 		'a call for each item is not seen',
 		'engine/whoWaits.ts',
-		'if (itemsGivenTo(stored) < 2) return waiting.forEach;',
+		'if (itemsGivenTo(stored) < 2) return WAITERS.forEach;',
 		'void itemsGivenTo;',
 	),
 	plant(
@@ -179,7 +179,7 @@ export const found: PlantedDefect[] = [
 	),
 	plant(
 		"the workflow's own timeout is not looked at",
-		'engine/parkingRules.ts',
+		'engine/parking.ts',
 		'if (executionTimeout <= 0) return Infinity;',
 		'if (executionTimeout >= 0) return Infinity;',
 	),

@@ -29,7 +29,7 @@ export const ofOutputs: PlantedDefect[] = [
 	plant(
 		'the API key is left in what the service says',
 		'service/service.ts',
-		'return withoutKey(readResponse(response, request.hasShape), sentKey);',
+		'return withoutKey(readResponse(response, request.hasShape), sentApiKey);',
 		'return readResponse(response, request.hasShape);',
 	),
 	plant(
@@ -96,7 +96,7 @@ export const ofOutputs: PlantedDefect[] = [
 	plant(
 		'an execution is stored whose caller waits for it',
 		'engine/whoWaits.ts',
-		'if (!ANSWERED_MODES.includes(mode)) return waiting.starter;',
+		'if (!ANSWERED_MODES.includes(mode)) return WAITERS.starter;',
 		'',
 	),
 	plant(

@@ -95,14 +95,14 @@ export const ofRequests: PlantedDefect[] = [
 	plant(
 		'a run that has failed is started again at once',
 		'waiting/poll.ts',
-		'return wait.isEarlier && hasFailed ?',
+		'return wait.mayBeginAgain && hasFailed ?',
 		'return hasFailed ?',
 	),
 	plant(
 		'a retry starts a run again whose poll failed for any reason',
 		'waiting/poll.ts',
-		'if (!wait.isEarlier || !isGone) return failed(item, failure);',
-		'if (!isGone) return wait.isEarlier ? toBegin(item.earlier) : failed(item, failure);',
+		'if (!wait.mayBeginAgain || !isGone) return failed(item, failure);',
+		'if (!isGone) return wait.mayBeginAgain ? toBegin(item.earlier) : failed(item, failure);',
 	),
 	plant(
 		'waiting does not end at the time limit',
@@ -150,7 +150,7 @@ export const ofRequests: PlantedDefect[] = [
 		'a check without an answer is taken for passed',
 		'items/checks.ts',
 		'if (thrown instanceof UnansweredError) {',
-		'if (thrown instanceof UnansweredError) return UNASKED;\n\t\t\tif (thrown instanceof UnansweredError) {',
+		'if (thrown instanceof UnansweredError) return PROVES_NOTHING;\n\t\t\tif (thrown instanceof UnansweredError) {',
 	),
 	plant(
 		'what has passed is checked again',

@@ -34,7 +34,10 @@ export const hostStart = { loadedAt: clock.now(), resumedAt: Infinity };
  */
 const RECOVERY_MS = { beforeEnds: 30_000, beforeParks: 60_000 };
 
-/** Whether and when the node's execution may be parked, and why not. */
+/**
+ * What this pass of the node may do while it waits: whether and when it is parked, when it polls, and the hints that
+ * it leaves.
+ */
 export interface Parking extends Pass {
 	/** Why n8n may not store the execution, as the end of a sentence; undefined if it may. */
 	obstacle(this: void): Promise<string | undefined>;
@@ -72,7 +75,7 @@ export async function openParking(
 	const engine = await engineObstacle(context, passesResponse);
 	const time = new PassTime();
 	const endsOn = endOfWorkflow(context, firstBeganOn);
-	const holdsFrom = isResumed ? startOfRecovery(clock.now()) : -Infinity;
+	const recoveryAt = isResumed ? startOfRecovery(clock.now()) : -Infinity;
 	// Asked only when needed, since it reads executions from n8n's database.
 	let waiter: Promise<string | undefined> | undefined;
 	return {
@@ -85,8 +88,8 @@ export async function openParking(
 		},
 		checkpoints: engine === undefined && savesProgress(context),
 		latestEndOn: endsOn - beganOn < SHORTEST_WORKFLOW_MS ? Infinity : endsOn,
-		pollsFrom: Math.min(holdsFrom + RECOVERY_MS.beforeEnds, time.momentOf(endsOn)),
-		parksFrom: holdsFrom + RECOVERY_MS.beforeParks,
+		pollsFrom: Math.min(recoveryAt + RECOVERY_MS.beforeEnds, time.momentOf(endsOn)),
+		parksFrom: recoveryAt + RECOVERY_MS.beforeParks,
 		hints: new Set(hints),
 	};
 }
