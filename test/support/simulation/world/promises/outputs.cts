@@ -96,8 +96,10 @@ function wrongOf(
 	if (agentId !== run.agentId) return [`item ${item} names agent ${textOf(agentId)}`];
 	if (status === 'succeeded') {
 		const expected = outputOf(run);
-		const isJson = spec.options.outputFormat === 'json';
-		if (isJson !== (typeof said !== 'string')) return [`item ${item} has another format`];
+		const isJson = typeof said !== 'string';
+		// Without waiting, the node has no such option, and a result of before stays as it is.
+		const isOfNow = isJson === (spec.options.outputFormat === 'json');
+		if (isTrue(spec.waits) && !isOfNow) return [`item ${item} has another format`];
 		const got = isJson ? JSON.stringify(said) : said;
 		if (got !== expected) return [`item ${item} says ${JSON.stringify(said)}`];
 		// n8n would take it for a failed attempt.

@@ -48,8 +48,14 @@ export function storesLittle(facts: Facts): string[] {
 			.chain(attempt)
 			.some((one) => facts.spec(one).options.onUnsuccessfulRun === 'output');
 		const ofText = facts.history.world.service.isWordy ? LONGEST_MESSAGE : 0;
+		// Runs that the service does not know for a while are kept beside those that were started in their place.
+		const runs = facts.history.runs.filter(
+			({ request }) => request?.execution.index === attempt.index,
+		);
 		const most =
-			3_000 + turns * items.length * (1_500 + (ofText && isOutput ? LONGEST_REASON : ofText));
+			3_000 +
+			400 * runs.length +
+			turns * items.length * (1_500 + (ofText && isOutput ? LONGEST_REASON : ofText));
 		const large = attempt.saves.find(({ memory }) => memory.length > most);
 		return large
 			? [
