@@ -1,5 +1,6 @@
 import { isFinished } from '../../nodes/AgentInvocation/service/runStatus.ts';
 import { execute, type Said } from '../support/simulation/ownWorld.cts';
+import type { Hand } from '../support/simulation/world/hand.cts';
 import type { RunSpec } from '../support/simulation/world/world.cts';
 
 // With Retry On Fail, n8n takes an output whose first item has an `error` in its json for a failed attempt.
@@ -70,3 +71,22 @@ describe('a run of an unknown status', () => {
 		expect(isFinished(run)).toBe(finished);
 	});
 });
+
+// n8n 1 takes any `error` for a failed attempt, also null (docs/n8n.md, Errors).
+describe.each([true, false])(
+	'an error that says nothing is not output, with waiting %p',
+	(waits) => {
+		test.each([null, '', false])('%j', async (error) => {
+			const hand: Hand = {
+				respond: ({ kind }, own) => {
+					const answer = own();
+					if (kind === 'list') return answer;
+					return { ...answer, body: JSON.stringify({ ...JSON.parse(answer.body), error }) };
+				},
+			};
+			const { jsons } = await execute({ hand, waits, maxTries: 3 });
+			expect(jsons[0]).toMatchObject({ run_id: expect.anything() as string });
+			expect(jsons[0]).not.toHaveProperty('error');
+		});
+	},
+);

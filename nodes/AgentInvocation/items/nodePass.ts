@@ -5,8 +5,8 @@ import { continues } from '../engine/host';
 import { cancelledError } from '../engine/nodeError';
 import type { Parking } from '../engine/parking';
 import { requestSuspension } from '../engine/suspend';
-import { failed, recordsOf, toBegin, type Item } from '../item';
-import { failureOf, type Failure } from '../failure';
+import { failed, isInDoubt, recordsOf, toBegin, type Item } from '../item';
+import { failureOf } from '../failure';
 import { openService } from '../service/service';
 import { resultOfNow } from '../waiting/output';
 import { pollRun } from '../waiting/poll';
@@ -48,7 +48,12 @@ export class NodePass {
 			check = operation.checks?.(context);
 		} catch (thrown) {
 			// An option has a wrong value, for all items that are to begin.
-			this.fail(failureOf(thrown), ({ is }) => is === 'notBegun');
+			const failure = failureOf(thrown);
+			for (const [index, item] of this.items.entries()) {
+				if (item.is !== 'notBegun') continue;
+				const isDoubted = this.startsRuns && isInDoubt(item);
+				memory.note(index, isDoubted ? heldBack(item) : failed(item, failure));
+			}
 		}
 		const work: Work = {
 			concurrency,
@@ -135,12 +140,8 @@ export class NodePass {
 		if (!continues(context)) throw error;
 		const description = 'Runs that were started go on at the service.';
 		const failure = { message: error.message, description, details: {} };
-		this.fail(failure, ({ is }) => is !== 'done' && is !== 'failed');
-	}
-
-	private fail(failure: Failure, isToFail: (item: Item) => boolean): void {
 		for (const [index, item] of this.items.entries()) {
-			if (isToFail(item)) this.memory.note(index, failed(item, failure));
+			if (item.is !== 'done' && item.is !== 'failed') memory.note(index, failed(item, failure));
 		}
 	}
 
@@ -195,8 +196,7 @@ export class NodePass {
 			context.addExecutionHints({ message, location: 'outputPane' });
 		}
 		// With Retry On Fail, n8n takes an output whose first item has `error` for a failed attempt.
-		const error = outputs[0]?.json.error ?? false;
-		const mayBeRetried = context.getNode().retryOnFail && error !== false;
+		const mayBeRetried = context.getNode().retryOnFail && outputs[0]?.json.error !== undefined;
 		if (!mayBeRetried) memory.clear();
 		else if (isOutputAsDone(items)) memory.exhaust();
 		return outputs;

@@ -1,10 +1,7 @@
 import type { Parking } from '../engine/parking';
-import { SHORTEST_STORED_DELAY_MS } from '../waiting/schedule';
+import { LONGEST_EARLY_MS, SHORTEST_STORED_DELAY_MS } from '../waiting/schedule';
 import type { Idle } from './work';
 import type { Waits } from './waits';
-
-/** How much later than planned a poll may be so that its execution can be stored, in ms. */
-const UNNOTICED_MS = 5_000;
 
 /**
  * Decides what the node does while no item is under way.
@@ -20,7 +17,7 @@ export async function whenToPark(
 	{ dueAt, fixedDueAt, stayInMemory }: Pick<Waits, 'dueAt' | 'fixedDueAt' | 'stayInMemory'>,
 	now: number,
 ): Promise<Idle> {
-	const soon = now + SHORTEST_STORED_DELAY_MS - UNNOTICED_MS;
+	const soon = now + LONGEST_EARLY_MS;
 	if (stayInMemory || fixedDueAt <= soon) return { is: 'sleep', wakesAt: dueAt };
 	if (now < parksFrom) return { is: 'sleep', wakesAt: Math.min(dueAt, parksFrom) };
 	const why = await obstacle();

@@ -2,7 +2,7 @@ import { orAborted, clock } from '../clock';
 import type { Answer } from './answer';
 import type { Purpose } from './answerKinds';
 import type { ServiceRequest } from './endpoints';
-import type { Admission } from './rateLimiter';
+import type { Admission } from './admission';
 import {
 	backoffMs,
 	isRetried,
@@ -31,9 +31,10 @@ export async function sendOnce<T>(
 	const { limiter } = service;
 	const { startsRun = false } = request;
 	const { signal, deadline = Infinity } = patience;
+	const priority = startsRun ? 'create' : 'poll';
 	const turn = await limiter.admit({
 		owner: service.owner,
-		priority: startsRun ? 'create' : 'poll',
+		priority,
 		...patience,
 	});
 	if (turn === 'aborted') return { kind: 'aborted' };
@@ -43,7 +44,7 @@ export async function sendOnce<T>(
 	const sentAt = clock.now();
 	if (service.limiter !== limiter) {
 		// It has waited for its turn under the key before: under the new one, others may be waiting.
-		limiter.learn({ kind: 'notSent' }, sentAt);
+		limiter.learn({ kind: 'notSent' }, sentAt, priority);
 		return await sendOnce(service, request, patience);
 	}
 	const usualMs = request.timeoutMs ?? requestTimeouts[request.method];
@@ -51,7 +52,7 @@ export async function sendOnce<T>(
 	const timeoutMs = Math.min(usualMs, leftMs);
 	// The limiter also learns from an answer that nobody waits for any more.
 	const sending = service.send({ ...request, timeoutMs }).then((answer) => {
-		limiter.learn(answer, sentAt);
+		limiter.learn(answer, sentAt, priority);
 		return { ...answer, sentAt };
 	});
 	const answered = orAborted(sending, request.method === 'POST' ? undefined : signal);
@@ -102,7 +103,7 @@ export async function sendWithRetry<T>(
 		if (answer.kind === 'rateLimited') {
 			const leftMs = Math.max(service.limiter.givesUpAt(patience) - clock.now(), 0);
 			const pauseMs = Math.min(refusedBackoffMs(++refusals), leftMs);
-			refusedMs += pauseMs;
+			refusedMs += Math.max(pauseMs, Math.min(service.limiter.pausedUntil - clock.now(), leftMs));
 			if (refusedMs > longestRefusedMs(startsRun, patienceMs)) return answer;
 			await clock.sleep(pauseMs, signal);
 			continue;

@@ -144,15 +144,19 @@ function say(error: unknown): string {
 
 /**
  * The run as an output item. Its keys are in the order in which a table shows them, the result first. An
- * empty error is left out: n8n would take it for a failed attempt with Retry On Fail.
+ * empty error is left out: with Retry On Fail, n8n would take it for a failed attempt (n8n 1 also a null).
  */
-function outputOf(run: Run, { agentId, runId }: RunIds): IDataObject {
+export function outputOf(run: Run, { agentId, runId }: RunIds): IDataObject {
 	const { status, output, error, ...rest } = run;
-	const said = error === '' ? undefined : error;
+	const said = isNothing(error) ? undefined : error;
 	const ids = { agent_id: agentId, run_id: runId };
 	// First for their place, and once more for their value: the service's own may be another one.
 	const all = { status, output, error: said, ...ids, ...rest, ...ids };
 	return Object.fromEntries(
 		Object.entries(all).filter(([, value]) => value !== undefined),
 	) as IDataObject;
+}
+
+function isNothing(error: unknown): boolean {
+	return error === '' || error === null || error === false;
 }

@@ -41,6 +41,9 @@ const MOST_REFUSALS = 8;
 /** A pause of all requests that is longer than this, in ms, is not waited out: the poll is put off. */
 const LONGEST_PAUSE_MS = 10_000;
 
+/** How long before the end of such a pause the poll comes back, in ms, to have its turn before creates. */
+const BEFORE_PAUSE_ENDS_MS = 5_000;
+
 /** What a poll needs. */
 export interface Polling extends Pass {
 	service: Service;
@@ -158,8 +161,10 @@ function delayAfterFailing(item: Waiting, answer: Answer, polling: Polling): num
 	const { limiter } = polling.service;
 	const { wait } = item;
 	if (isOfRateLimit(answer)) {
-		const pauseMs = limiter.pausedUntil - clock.now();
-		return Math.max(pauseMs, refusedBackoffMs(wait.failuresInARow), leastDelayMs(wait));
+		const pauseMs = limiter.pausedUntil - clock.now() - BEFORE_PAUSE_ENDS_MS;
+		// One that was not sent is no further poll of a run that is polled seldom.
+		const leastMs = answer.kind === 'late' ? 0 : leastDelayMs(wait);
+		return Math.max(pauseMs, refusedBackoffMs(wait.failuresInARow), leastMs);
 	}
 	const backoff = backoffMs(answer, wait.failuresInARow);
 	if (wait.graceBeganOn !== undefined) return backoff;

@@ -9,6 +9,8 @@ const LONGEST_DELAY_MS = 600_000;
  * shorter in memory, since n8n looks for executions to resume once a minute.
  */
 export const SHORTEST_STORED_DELAY_MS = 65_000;
+/** How much earlier than due a run may be polled so that its execution can be stored, in ms. */
+export const LONGEST_EARLY_MS = 60_000;
 /** How much later a run may be noticed for one poll less: on average, as a share of its duration. */
 const WORTH_OF_A_POLL = 0.009;
 

@@ -3,7 +3,7 @@ import type { Item, KnownRun, Wait, Waiting } from '../item';
 import { isFinished } from '../service/runStatus';
 import type { Run } from '../service/types';
 import { durationsOf } from './durations';
-import { delayBeforeNextPoll, SHORTEST_STORED_DELAY_MS } from './schedule';
+import { delayBeforeNextPoll, LONGEST_EARLY_MS, SHORTEST_STORED_DELAY_MS } from './schedule';
 
 /** What all waits of a pass have in common. A pass is one call of the node's `execute`. */
 export interface Pass {
@@ -49,8 +49,8 @@ export function beginWait(
 
 /**
  * Plans the next poll of an item's run: after the delay, or after the time that the service asks for, but not
- * after the time limit. A wait that the service has put off is not polled earlier for the sake of storing
- * others.
+ * after the time limit. For the sake of storing others, a run is not polled earlier than the service
+ * asks.
  *
  * @param askedMs how long the service asks clients to back off, in ms
  */
@@ -60,8 +60,8 @@ export function dueAfter(item: Waiting, delay: number, askedMs: number, pass: Pa
 	const untilLimit = Math.max(limitOf(wait, pass) - now, 0);
 	const most = wait.graceBeganOn === undefined ? untilLimit : Infinity;
 	const delayMs = Math.min(Math.max(delay, askedMs), most);
-	const isUntroubled = askedMs === 0 && wait.failuresInARow === 0;
-	const mayBeEarly = delayMs >= SHORTEST_STORED_DELAY_MS && isUntroubled;
+	const isTroubled = askedMs > delayMs - LONGEST_EARLY_MS || wait.failuresInARow > 0;
+	const mayBeEarly = delayMs >= SHORTEST_STORED_DELAY_MS && !isTroubled;
 	return { ...item, wait: { ...wait, dueOn: now + delayMs, delayMs, mayBeEarly } };
 }
 

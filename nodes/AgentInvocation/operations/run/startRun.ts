@@ -1,5 +1,3 @@
-import type { IDataObject } from 'n8n-workflow';
-
 import { clock } from '../../clock';
 import {
 	done,
@@ -20,7 +18,7 @@ import { retryAfterMs } from '../../service/retryPolicy';
 import { sendWithRetry } from '../../service/sendWithRetry';
 import { hasSucceeded, isFinished } from '../../service/runStatus';
 import { isRun, isRunId, type ParameterBinding } from '../../service/types';
-import { resultOfNow } from '../../waiting/output';
+import { outputOf, resultOfNow } from '../../waiting/output';
 import { beginWait, type WaitStart } from '../../waiting/wait';
 import { findAgent, nameKey, type GivenAgent } from '../findAgent';
 import type { WaitPlan } from '../../items/waitPlan';
@@ -150,8 +148,8 @@ function startedRun(
 	const begun = { options, where, ...known };
 	const waiting = beginWait(item, run, begun, parking);
 	if (!isRunId(run.runId)) return refuseRunId(waiting);
-	const ids = { agent_id: run.agentId };
-	return waits ? waiting : done(waiting, [{ ...ids, ...known.lastSeen, ...ids } as IDataObject]);
+	const { lastSeen = { run_id: run.runId, status: 'pending' } } = known;
+	return waits ? waiting : done(waiting, [outputOf(lastSeen, run)]);
 }
 
 /**

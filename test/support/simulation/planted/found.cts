@@ -113,7 +113,7 @@ export const found: PlantedDefect[] = [
 	plant(
 		'an empty error is output',
 		'waiting/output.ts',
-		"const said = error === '' ? undefined : error;",
+		'const said = isNothing(error) ? undefined : error;',
 		'const said = error;',
 	),
 	plant(

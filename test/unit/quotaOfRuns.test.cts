@@ -1,0 +1,90 @@
+import { execute, OwnWorld, type Said } from '../support/simulation/ownWorld.cts';
+import type { Hand } from '../support/simulation/world/hand.cts';
+import { itemNumberOf } from '../support/simulation/world/history.cts';
+
+// A service that carries polls, but refuses creates: as many runs as the key may have are used up.
+const SECOND = 1_000;
+const DAY_MS = 86_400_000;
+
+/** Refuses the creates of all items from this one on, asking to back off for so many seconds. */
+const refusing = (first: number, retryAfter: string | undefined): Hand => ({
+	respond: ({ kind, tag, execution }) =>
+		kind === 'create' && execution.index === 0 && itemNumberOf(tag!) >= first
+			? { statusCode: 429, ...(retryAfter && { headers: { 'retry-after': retryAfter } }) }
+			: undefined,
+});
+
+const trips: Said = { service: { tripMs: [100, 300] }, onError: 'continueRegularOutput' };
+
+test.each([undefined, '20', '60', '120'])(
+	'runs are polled and their results noticed meanwhile, also for others with the key (Retry-After: %s)',
+	async (retryAfter) => {
+		const world = new OwnWorld({
+			...trips,
+			count: 3,
+			runOf: () => ({ durationMs: 60 * SECOND }),
+			hand: refusing(1, retryAfter),
+			beside: [
+				{ startsAtMs: 30 * SECOND, operation: 'get', runOf: () => ({ durationMs: 40 * SECOND }) },
+			],
+		});
+		const { jsons } = await world.execute();
+		expect(jsons[0]).toMatchObject({ status: 'succeeded' });
+		const pauseMs = Number(retryAfter ?? 10) * SECOND;
+		const seen = world.requests.find(
+			({ said, execution }) => said === 'finished' && execution.index === 0,
+		);
+		expect(seen!.answeredAt).toBeLessThan(60 * SECOND + 4 * pauseMs);
+		expect(world.seen(1).jsons).toMatchObject([{ status: 'succeeded' }]);
+		expect(world.seen(1).ms).toBeLessThan(40 * SECOND + 2 * pauseMs);
+	},
+);
+
+test.each([undefined, '60'])(
+	'at the time limit, too, a poll has its answer (Retry-After: %s)',
+	async (retryAfter) => {
+		const { jsons } = await execute({
+			...trips,
+			count: 3,
+			options: { timeout: 600 },
+			runOf: () => ({ durationMs: 590 * SECOND }),
+			hand: refusing(1, retryAfter),
+		});
+		expect(jsons[0]).toMatchObject({ status: 'succeeded' });
+	},
+);
+
+test('one run at a time: each item has its result', async () => {
+	const { jsons } = await execute({
+		count: 4,
+		service: { tripMs: [100, 300], mostUnderWay: 1 },
+		onError: 'continueRegularOutput',
+		options: { timeout: 600 },
+		runOf: () => ({ durationMs: 595 * SECOND }),
+	});
+	expect(jsons.map(({ status }) => status)).toEqual(Array(4).fill('succeeded'));
+});
+
+test.each(['60', '300'])(
+	'a create is given up after a day (Retry-After: %s)',
+	async (retryAfter) => {
+		const { ms, world } = await execute({
+			...trips,
+			options: { timeout: 0 },
+			hand: refusing(0, retryAfter),
+		});
+		expect(ms).toBeGreaterThan(DAY_MS - 600 * SECOND);
+		expect(ms).toBeLessThan(DAY_MS + 600 * SECOND);
+		expect(world.runs).toEqual([]);
+	},
+);
+
+test('long waits are stored, also where each answer asks to back off for a second', async () => {
+	const { parks } = await execute({
+		count: 10,
+		service: { tripMs: [100, 900], odd: { share: 1, retryAfter: '1' } },
+		options: { timeout: 0 },
+		runOf: (item) => ({ durationMs: (3_600 + item * 60) * SECOND }),
+	});
+	expect(parks[0]!.at).toBeLessThan(400 * SECOND);
+});
