@@ -10,7 +10,7 @@ import type {
 import { addApiKey, BASE_URL_REPLACEMENTS } from '../nodes/AgentInvocation/service/credential';
 
 /** The base URL, made in an expression from what was entered, the same way as the node makes it. */
-const BASE_URL = `={{ $credentials.baseUrl.trim()${BASE_URL_REPLACEMENTS.map(
+const BASE_URL = `={{ $credentials.baseUrl${BASE_URL_REPLACEMENTS.map(
 	([pattern, by]) => `.replace(${pattern}, ${JSON.stringify(by)})`,
 ).join('')} }}`;
 

@@ -379,7 +379,7 @@ export const errors: Row[] = [
 		"the run is another agent's",
 		{ parameters: get(1, '11111111-2222-4333-8444-555555555555') },
 		'The run was not found (run 11111111-2222-4333-8444-555555555555 of agent 1)',
-		"Check 'Run ID', that 'Agent' is the agent that the run was created with",
+		"Check its ID, that 'Agent' is the agent that the run was created with",
 	],
 	[
 		'a parameter has a wrong name',

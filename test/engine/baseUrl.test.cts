@@ -52,6 +52,7 @@ test.each([
 	['https://agents.example.com/api/v1/', 'https://agents.example.com/api/v1'],
 	['https://agents.example.com/api/v1///', 'https://agents.example.com/api/v1'],
 	['  https://agents.example.com/api/v1\n', 'https://agents.example.com/api/v1'],
+	['\u200bhttps://agents.example.com/api\u2060/v1\ufeff ', 'https://agents.example.com/api/v1'],
 	['agents.example.com', 'https://agents.example.com/api/v1'],
 	['agents.example.com/', 'https://agents.example.com/api/v1'],
 	['//agents.example.com', 'https://agents.example.com/api/v1'],

@@ -495,3 +495,14 @@ test('a rate limit of some minutes is waited for, as it is before a run is start
 	};
 	expect((await execute(checking({ count: 3, hand }))).jsons).toHaveLength(3);
 });
+
+test("a dry run's answer may have an ID of its own", async () => {
+	const answer = { run_id: 'dry', status: 'dry_run', prompt: 'x' };
+	const hand: Hand = {
+		respond: ({ kind }) => (kind === 'dryRun' ? json(200, answer) : undefined),
+	};
+	const { jsons } = await execute({ operation: 'dryRun', hand });
+	expect(jsons).toEqual([answer]);
+	const checked = await execute(checking({ count: 2, hand }));
+	expect(checked.jsons.map(({ output }) => output)).toEqual(['0', '1']);
+});

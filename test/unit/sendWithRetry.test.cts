@@ -125,7 +125,10 @@ describe('what time and signals decide', () => {
 
 	test('what was met before tells more than that the next turn came too late', async () => {
 		const { service, sentAt } = slowService({ kind: 'serverError', status: 503 });
-		setTimeout(() => service.limiter.learn({ kind: 'rateLimited', retryAfter: '99' }, 0, 'poll'), 1_001);
+		setTimeout(
+			() => service.limiter.learn({ kind: 'rateLimited', retryAfter: '99' }, 0, 'poll'),
+			1_001,
+		);
 		const answer = await settle(sendWithRetry(service, getRun(1, 'r'), 'read', within(60_000)));
 		expect(answer).toMatchObject({ kind: 'serverError', status: 503 });
 		expect(sentAt).toHaveLength(1);

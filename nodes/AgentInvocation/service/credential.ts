@@ -10,20 +10,22 @@ export interface ServiceCredential {
 	apiKey: string;
 }
 
+/** Characters that may come with a pasted text, and that nobody sees. */
+const INVISIBLE = /[\u200B-\u200D\u2060\uFEFF]/g;
+
 /**
- * The replacements that make a base URL of what was entered, once it is trimmed: `https://` if there is no
+ * The replacements that make a base URL of what was entered: nothing invisible around it, `https://` if there is no
  * scheme, no slash at the end, `/api/v1` if there is no path. They are data, since the credential's test can
  * only do the same in an expression.
  */
 export const BASE_URL_REPLACEMENTS: ReadonlyArray<[pattern: RegExp, by: string]> = [
+	[INVISIBLE, ''],
+	[/^\s+|\s+$/g, ''],
 	// One slash is enough for a scheme: 'https:/host' is a typing error, not a host named 'https'.
 	[/^(?![a-z][a-z\d+.-]*:[/\\])(\/\/)?/i, 'https://'],
 	[/\/+$/, ''],
 	[/^([^/]+:\/\/[^/?#]+)$/, '$1/api/v1'],
 ];
-
-/** Characters that may come with a pasted text, and that nobody sees. */
-const INVISIBLE = /[\u200B-\u200D\u2060\uFEFF]/g;
 
 /**
  * Checks a credential before anything is sent with it: an address with a user, a query or a fragment
@@ -33,13 +35,13 @@ const INVISIBLE = /[\u200B-\u200D\u2060\uFEFF]/g;
  */
 export function checkCredential(data: Record<string, unknown>): ServiceCredential {
 	const given = typeof data.baseUrl === 'string' ? data.baseUrl : '';
-	const entered = given.replace(INVISIBLE, '').trim();
 	const baseUrl = BASE_URL_REPLACEMENTS.reduce(
 		(url, [pattern, by]) => url.replace(pattern, by),
-		entered,
+		given,
 	);
 	const apiKey = toText(data.apiKey).trim();
-	const wrongAddress = entered === '' ? 'is empty' : wrongBaseUrl(baseUrl);
+	const isEmpty = given.replace(INVISIBLE, '').trim() === '';
+	const wrongAddress = isEmpty ? 'is empty' : wrongBaseUrl(baseUrl);
 	if (wrongAddress !== undefined) {
 		return fail({
 			message: `'Base URL' in the credential ${wrongAddress}`,

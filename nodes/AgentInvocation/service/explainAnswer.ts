@@ -45,7 +45,7 @@ export const explanationsByCode: Record<string, SaysOfError> = {
 	run_not_found: () => ({
 		message: 'The run was not found',
 		description:
-			"Check 'Run ID', that 'Agent' is the agent that the run was created with, and that the API key in the credential is of the same organization.",
+			"Check its ID, that 'Agent' is the agent that the run was created with, and that the API key in the credential is of the same organization.",
 	}),
 	unknown_parameter: (subject, error) => {
 		const culprit = culpritOf(subject, error);

@@ -172,7 +172,8 @@ async function compile(
 	const patience = isDry ? { signal } : { signal, patienceMs };
 	const request = dryRun(agentId, bindings);
 	const compiled = await read(service, request, { agentId, bindings }, patience);
-	if (!isRun(compiled)) return compiled;
+	// The shape of the answer is not documented; that to a create always has this status.
+	if (!isRun(compiled) || compiled.status !== 'pending') return compiled;
 	const run = { baseUrl: service.baseUrl, agentId, runId: String(compiled.run_id) };
 	// So no later attempt begins the item, and an error names the run.
 	note({ ...item, is: 'inDoubt', agentId, run });
