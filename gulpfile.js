@@ -10,8 +10,12 @@ const building = `node_modules/.cache/build-${process.pid}`;
 
 const clean = () => rm(building, { recursive: true, force: true });
 
-// The mark of a module that may have a default export; none of ours has one.
-const MARK = 'Object.defineProperty(exports, "__esModule", { value: true });\n';
+// What tsc writes for modules that may have a default export, or are read before they are complete. None of ours is.
+const NEEDLESS =
+	/^Object\.defineProperty\(exports, "__esModule", \{ value: true \}\);\n|^(exports\.\w+ = )+void 0;\n/gm;
+
+// A call of an imported function, written so that it gets no `this`. None of ours uses one.
+const CALL = /\(0, (\w+\.\w+)\)\(/g;
 
 // The published code is read too: it looks like the source, which tsc's own indentation does not.
 async function compile() {
@@ -22,7 +26,7 @@ async function compile() {
 	const style = await prettier.resolveConfig(__filename);
 	for (const file of (await filesIn(building)).filter((name) => name.endsWith('.js'))) {
 		const filepath = path.join(building, file);
-		const text = (await readFile(filepath, 'utf8')).replace(MARK, '');
+		const text = (await readFile(filepath, 'utf8')).replace(NEEDLESS, '').replace(CALL, '$1(');
 		await writeFile(filepath, await prettier.format(text, { ...style, filepath }));
 	}
 }
