@@ -78,7 +78,7 @@ const KINDS = {
 		message: "The service's rate limit was exceeded for longer than the node may wait",
 		description: 'Try again later, or run fewer workflows at a time with the same API key.',
 	},
-	/** Not sent, since its turn would have come too late (see `Turn` in admission.ts). */
+	/** Not sent, since its turn would have come too late (see `Turn` in rateLimiter.ts). */
 	late: {
 		mayHaveStarted: false,
 		retried: POLLED_FROM_THE_FIRST,

@@ -1,8 +1,30 @@
 import { clock } from '../clock';
-import type { Admission, Turn } from './admission';
 import type { Answer } from './answer';
 import { Pace } from './pace';
-import { RefusedCreates } from './refusedCreates';
+
+/** A request that wants to be sent. */
+export interface Admission {
+	/** Whose request it is. Owners take turns. */
+	owner: object;
+	/**
+	 * 'poll' is any request that is no create. An owner's creates go before its polls, so that runs start early. But
+	 * each third turn, and the first one after a refusal, goes to a poll that has waited long.
+	 */
+	priority: 'create' | 'poll';
+	/** From when its patience counts, by the clock. */
+	since: number;
+	/** How long it waits while the service carries nothing at all, in ms. */
+	patienceMs: number;
+	/** If requests are paused for longer than this, in ms, it is late; Infinity when absent. */
+	longestPauseMs?: number;
+	/** When it is late in any case, by the clock; never when absent. */
+	deadline?: number;
+	/** If it is aborted, the request is not sent any more. */
+	signal?: AbortSignal | undefined;
+}
+
+/** `late`: its patience or its time has run out, or will have before requests may be sent again. */
+type Turn = 'send' | 'late' | 'aborted';
 
 interface Waiter extends Admission {
 	/** By the clock. */
@@ -45,8 +67,6 @@ export class RateLimiter {
 	 * refuse creates until a run has ended, but carry polls.
 	 */
 	private isAfterRefusal = false;
-
-	private readonly refusedCreates = new RefusedCreates();
 
 	/** The latest refusal, if nothing was carried since; explains why a request was not sent. */
 	refusal: Answer<never> | undefined;
@@ -97,12 +117,9 @@ export class RateLimiter {
 	 * Learns from an answer.
 	 *
 	 * @param sentAt when its request was sent, by the clock
-	 * @param priority that of its request
 	 */
-	learn(answer: Answer, sentAt: number, priority: Admission['priority']): void {
+	learn(answer: Answer, sentAt: number): void {
 		const { pausedUntil } = this.pace;
-		const isOfCreate = priority === 'create';
-		const saysNothing = this.refusedCreates.learn(answer, isOfCreate, !this.refusal);
 		if (answer.kind === 'rateLimited') {
 			this.refusal = { ...answer, body: undefined };
 			this.isAfterRefusal = true;
@@ -110,7 +127,7 @@ export class RateLimiter {
 			this.refusal = undefined;
 			this.carriedAt = clock.now();
 		}
-		this.pace.learn(saysNothing ? { kind: 'notSent' } : answer, sentAt, clock.now());
+		this.pace.learn(answer, sentAt, clock.now());
 		if (this.pace.opensAt < this.sleepsUntil) this.waking.abort();
 		if (this.pace.pausedUntil === pausedUntil) return;
 		for (const waiter of this.waiters()) this.settleIfLate(waiter);
@@ -151,20 +168,6 @@ export class RateLimiter {
 	}
 
 	private next(): Waiter | undefined {
-		return this.beforeCreates() ?? this.inTurn();
-	}
-
-	/**
-	 * While creates are refused, each may pause all requests again. So polls go first that have waited for the end of
-	 * the pause.
-	 */
-	private beforeCreates(): Waiter | undefined {
-		if (!this.refusedCreates.areAlone) return undefined;
-		const polls = [...this.queues.values()].flatMap(({ poll: [first] }) => first ?? []);
-		return polls.find(({ cameAt }) => cameAt < this.pausedUntil);
-	}
-
-	private inTurn(): Waiter | undefined {
 		for (const queue of this.queues.values()) {
 			const [[create], [poll]] = [queue.create, queue.poll];
 			const isLate = poll !== undefined && clock.now() >= poll.cameAt + POLLS_LATE_MS;

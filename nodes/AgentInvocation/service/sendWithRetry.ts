@@ -2,7 +2,7 @@ import { orAborted, clock } from '../clock';
 import type { Answer } from './answer';
 import type { Purpose } from './answerKinds';
 import type { ServiceRequest } from './endpoints';
-import type { Admission } from './admission';
+import type { Admission } from './rateLimiter';
 import {
 	backoffMs,
 	isRetried,
@@ -31,10 +31,9 @@ export async function sendOnce<T>(
 	const { limiter } = service;
 	const { startsRun = false } = request;
 	const { signal, deadline = Infinity } = patience;
-	const priority = startsRun ? 'create' : 'poll';
 	const turn = await limiter.admit({
 		owner: service.owner,
-		priority,
+		priority: startsRun ? 'create' : 'poll',
 		...patience,
 	});
 	if (turn === 'aborted') return { kind: 'aborted' };
@@ -44,7 +43,7 @@ export async function sendOnce<T>(
 	const sentAt = clock.now();
 	if (service.limiter !== limiter) {
 		// It has waited for its turn under the key before: under the new one, others may be waiting.
-		limiter.learn({ kind: 'notSent' }, sentAt, priority);
+		limiter.learn({ kind: 'notSent' }, sentAt);
 		return await sendOnce(service, request, patience);
 	}
 	const usualMs = request.timeoutMs ?? requestTimeouts[request.method];
@@ -52,7 +51,7 @@ export async function sendOnce<T>(
 	const timeoutMs = Math.min(usualMs, leftMs);
 	// The limiter also learns from an answer that nobody waits for any more.
 	const sending = service.send({ ...request, timeoutMs }).then((answer) => {
-		limiter.learn(answer, sentAt, priority);
+		limiter.learn(answer, sentAt);
 		return { ...answer, sentAt };
 	});
 	const answered = orAborted(sending, request.method === 'POST' ? undefined : signal);
