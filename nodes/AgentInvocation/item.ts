@@ -42,7 +42,7 @@ export interface Wait {
 	delayMs: number;
 	/**
 	 * Whether the run may be polled before it is due, so that the execution can be stored: the delay is one that
-	 * n8n stores, the service has not asked for it, and the last poll met no failure.
+	 * n8n stores, the service does not ask for more than is left of it then, and the last poll met no failure.
 	 */
 	mayBeEarly: boolean;
 	/** The run's status as the service has shown it last; absent before it has. */

@@ -73,7 +73,7 @@ test.each(['60', '300'])(
 			options: { timeout: 0 },
 			hand: refusing(0, retryAfter),
 		});
-		expect(ms).toBeGreaterThan(DAY_MS - 600 * SECOND);
+		expect(ms).toBeGreaterThanOrEqual(DAY_MS);
 		expect(ms).toBeLessThan(DAY_MS + 600 * SECOND);
 		expect(world.runs).toEqual([]);
 	},

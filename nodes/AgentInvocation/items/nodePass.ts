@@ -49,11 +49,10 @@ export class NodePass {
 		} catch (thrown) {
 			// An option has a wrong value, for all items that are to begin.
 			const failure = failureOf(thrown);
-			for (const [index, item] of this.items.entries()) {
-				if (item.is !== 'notBegun') continue;
-				const isDoubted = this.startsRuns && isInDoubt(item);
-				memory.note(index, isDoubted ? heldBack(item) : failed(item, failure));
-			}
+			this.noteAll((item) => {
+				if (item.is !== 'notBegun') return item;
+				return this.startsRuns && isInDoubt(item) ? heldBack(item) : failed(item, failure);
+			});
 		}
 		const work: Work = {
 			concurrency,
@@ -140,9 +139,14 @@ export class NodePass {
 		if (!continues(context)) throw error;
 		const description = 'Runs that were started go on at the service.';
 		const failure = { message: error.message, description, details: {} };
-		for (const [index, item] of this.items.entries()) {
-			if (item.is !== 'done' && item.is !== 'failed') memory.note(index, failed(item, failure));
-		}
+		this.noteAll((item) =>
+			item.is === 'done' || item.is === 'failed' ? item : failed(item, failure),
+		);
+	}
+
+	/** Notes of each item what is made of it. */
+	private noteAll(make: (item: Item) => Item): void {
+		for (const [index, item] of this.items.entries()) this.memory.note(index, make(item));
 	}
 
 	/** Gives what `act` makes of the item, or the item as failed with what was thrown. */
@@ -179,9 +183,8 @@ export class NodePass {
 	private suspend(end: LoopEnd & { is: 'parked' | 'checkpoint' }): NodeOutput {
 		const { context, memory, source, parking, startsRuns, count } = this;
 		// Stored dates are those of the machine's clock, which may have been changed meanwhile.
-		for (const [index, item] of this.items.entries()) {
-			if (item.is === 'waiting') memory.note(index, movedBy(item, parking.time.changedBy));
-		}
+		const { changedBy } = parking.time;
+		this.noteAll((item) => (item.is === 'waiting' ? movedBy(item, changedBy) : item));
 		const resumesOn = end.is === 'parked' ? Math.ceil(clock.dateOf(end.resumesAt)) : undefined;
 		const hints = [...parking.hints];
 		memory.suspension = { source, resumesOn, beganOn: clock.date(), startsRuns, count, hints };

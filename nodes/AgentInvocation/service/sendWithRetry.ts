@@ -102,8 +102,8 @@ export async function sendWithRetry<T>(
 		if (answer.kind === 'rateLimited') {
 			const leftMs = Math.max(service.limiter.givesUpAt(patience) - clock.now(), 0);
 			const pauseMs = Math.min(refusedBackoffMs(++refusals), leftMs);
-			refusedMs += Math.max(pauseMs, Math.min(service.limiter.pausedUntil - clock.now(), leftMs));
 			if (refusedMs > longestRefusedMs(startsRun, patienceMs)) return answer;
+			refusedMs += Math.max(pauseMs, Math.min(service.limiter.pausedUntil - clock.now(), leftMs));
 			await clock.sleep(pauseMs, signal);
 			continue;
 		}

@@ -52,9 +52,13 @@ export function resultOf(item: Item, run: Run, subject: RunIds, options: WaitOpt
 
 /** A result of an earlier attempt by other options. It stays as it is if the run had not finished by then. */
 export function resultOfNow(item: ItemThatIs<'done'>, options: WaitOptions): Item {
-	const [seen] = item.outputs;
-	if (!item.run || !isRun(seen) || !isFinished(seen)) return item;
-	return resultOf(item, seen, item.run, options);
+	const seen = finishedRunOf(item);
+	return item.run && seen ? resultOf(item, seen, item.run, options) : item;
+}
+
+/** The finished run that is output; undefined if none is. */
+export function finishedRunOf({ outputs: [output] }: ItemThatIs<'done'>): Run | undefined {
+	return isRun(output) && isFinished(output) ? output : undefined;
 }
 
 /** What the item outputs, with what the agent has written in the form that the user has chosen. */

@@ -16,9 +16,9 @@ import { createRun } from '../../service/endpoints';
 import { explainAnswer } from '../../service/explainAnswer';
 import { retryAfterMs } from '../../service/retryPolicy';
 import { sendWithRetry } from '../../service/sendWithRetry';
-import { hasSucceeded, isFinished } from '../../service/runStatus';
-import { isRun, isRunId, type ParameterBinding } from '../../service/types';
-import { outputOf, resultOfNow } from '../../waiting/output';
+import { hasSucceeded } from '../../service/runStatus';
+import { isRunId, type ParameterBinding } from '../../service/types';
+import { finishedRunOf, outputOf, resultOfNow } from '../../waiting/output';
 import { beginWait, type WaitStart } from '../../waiting/wait';
 import { findAgent, nameKey, type GivenAgent } from '../findAgent';
 import type { WaitPlan } from '../../items/waitPlan';
@@ -124,8 +124,8 @@ export function goOnFrom(
 	const own = { ...record, isOld: false, earlier: unlessEmpty(others) };
 	const { run } = own;
 	if (!run) return own;
-	const [seen] = own.is === 'done' ? own.outputs : [];
-	if (own.is === 'done' && isRun(seen) && isFinished(seen)) {
+	const seen = own.is === 'done' ? finishedRunOf(own) : undefined;
+	if (own.is === 'done' && seen) {
 		const result = plan.waits ? resultOfNow(own, plan.options) : own;
 		// A run that has failed, and is an error by the options of now, is polled and fails as any other does.
 		if (result.is === 'done' || hasSucceeded(seen)) return result;
@@ -148,8 +148,8 @@ function startedRun(
 	const begun = { options, where, ...known };
 	const waiting = beginWait(item, run, begun, parking);
 	if (!isRunId(run.runId)) return refuseRunId(waiting);
-	const { lastSeen = { run_id: run.runId, status: 'pending' } } = known;
-	return waits ? waiting : done(waiting, [outputOf(lastSeen, run)]);
+	const { lastSeen } = known;
+	return waits || !lastSeen ? waiting : done(waiting, [outputOf(lastSeen, run)]);
 }
 
 /**

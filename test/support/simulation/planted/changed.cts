@@ -59,8 +59,8 @@ export const changed: PlantedDefect[] = [
 	plant(
 		'a wrong option of the node fails what waits',
 		'items/nodePass.ts',
-		"if (item.is !== 'notBegun') continue;",
-		"if (item.is !== 'notBegun' && item.is !== 'waiting') continue;",
+		"if (item.is !== 'notBegun') return item;",
+		"if (item.is !== 'notBegun' && item.is !== 'waiting') return item;",
 	),
 	plant(
 		'after a crash it waits even where the user has turned that off',

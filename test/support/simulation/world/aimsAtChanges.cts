@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 
-import { creates, never, one, usualHost, type Part } from './aim.cts';
+import { creates, never, one, undisturbed, untroubled, usualHost, type Part } from './aim.cts';
 import { mostly, ms, sometimes } from './arbitraries.cts';
 import {
 	executionWith,
@@ -88,17 +88,12 @@ const CHANGES: Array<Array<Partial<RetrySpec>>> = [
 
 /** The same in orders that come together only seldom: many items, of which some have begun when n8n is ended. */
 export const changedAfterCrashes: fc.Arbitrary<Part> = fc.record({
-	service: services({
-		limiter: never,
-		mostUnderWay: never,
-		odd: never,
-		unknownForMs: fc.constant(0),
-		faults: fc.constant([]),
-	}),
+	service: services(untroubled),
 	executions: fc
 		.record({
 			made: executionWith({
 				...creates,
+				...undisturbed,
 				items: itemsOf(
 					itemThatTakes(fc.oneof(ms(3_000), ms(400_000))).map((made) => ({
 						...made,
@@ -108,16 +103,8 @@ export const changedAfterCrashes: fc.Arbitrary<Part> = fc.record({
 					8,
 					20,
 				),
-				turns: fc.constant(1),
 				maxTries: fc.constant(0),
-				starter: fc.constant<Starter>('schedule'),
-				callers: fc.constant([]),
 				savesProgress: fc.constant(true),
-				workflowTimeoutS: fc.constant(0),
-				cancelAtMs: never,
-				credentialAway: never,
-				newKeyAtMs: never,
-				wrongOptionAtMs: never,
 				options: optionsWith({ checkFirst: never, maxConcurrency: never, timeout: never }),
 			}),
 			changes: fc.constantFrom(...CHANGES),
@@ -144,6 +131,7 @@ export const changedAfterFailures: fc.Arbitrary<Part> = fc
 	.record({
 		made: executionWith({
 			...usualHost,
+			...undisturbed,
 			operation: mostly<ExecutionSpec['operation']>('create', 1, fc.constant('get')),
 			waits: mostly<boolean>(true, 1, fc.constant(false)),
 			items: itemsOf(
@@ -155,16 +143,8 @@ export const changedAfterFailures: fc.Arbitrary<Part> = fc
 				2,
 				6,
 			),
-			turns: fc.constant(1),
 			maxTries: mostly(0, 3, fc.constant(2)),
 			onError: fc.constant('stopWorkflow' as const),
-			starter: fc.constant<Starter>('schedule'),
-			callers: fc.constant([]),
-			workflowTimeoutS: fc.constant(0),
-			cancelAtMs: never,
-			credentialAway: never,
-			newKeyAtMs: never,
-			wrongOptionAtMs: never,
 			options: optionsWith({
 				checkFirst: never,
 				retryCreateOnServerError: never,

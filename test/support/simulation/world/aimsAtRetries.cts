@@ -1,6 +1,16 @@
 import fc from 'fast-check';
 
-import { creates, long, never, noKills, one, short, type Part } from './aim.cts';
+import {
+	creates,
+	long,
+	never,
+	noKills,
+	one,
+	short,
+	undisturbed,
+	untroubled,
+	type Part,
+} from './aim.cts';
 import { mostly, ms, sometimes } from './arbitraries.cts';
 import { executionWith, itemsOf, itemThatTakes, optionsWith, retry } from './executions.cts';
 import type { FaultKind, RunSpec, Starter } from './world.cts';
@@ -104,16 +114,11 @@ export const failures: fc.Arbitrary<Part> = fc.record({
 
 /** Long runs that fail and are replaced with Retry On Fail, and n8n is killed about then. */
 export const replaced: fc.Arbitrary<Part> = fc.record({
-	service: services({
-		limiter: never,
-		mostUnderWay: never,
-		odd: never,
-		unknownForMs: fc.constant(0),
-		faults: fc.constant([]),
-	}),
+	service: services(untroubled),
 	executions: one(
 		executionWith({
 			...creates,
+			...undisturbed,
 			items: itemsOf(
 				itemThatTakes(fc.integer({ min: 66_000, max: 600_000 })).map((made) => ({
 					...made,
@@ -122,7 +127,6 @@ export const replaced: fc.Arbitrary<Part> = fc.record({
 				1,
 				2,
 			),
-			turns: fc.constant(1),
 			options: optionsWith({
 				timeout: never,
 				pollInterval: never,
@@ -132,13 +136,6 @@ export const replaced: fc.Arbitrary<Part> = fc.record({
 				whereToWait: fc.constantFrom('stored', 'auto'),
 			}),
 			maxTries: fc.integer({ min: 2, max: 5 }),
-			starter: fc.constant<Starter>('schedule'),
-			callers: fc.constant([]),
-			workflowTimeoutS: fc.constant(0),
-			cancelAtMs: never,
-			credentialAway: never,
-			newKeyAtMs: never,
-			wrongOptionAtMs: never,
 			retries: fc.array(retry, { minLength: 1, maxLength: 2 }),
 		}),
 	),

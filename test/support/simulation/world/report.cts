@@ -29,11 +29,7 @@ export async function report(worlds: number, seed: number, say: (line: string) =
 		...['--only', `^${name.replace(/[^\w ]/g, '.')}$`],
 	]);
 	const rows = (await all(planted, say)).map((said) => rowOf(said));
-	const broken = searched.flatMap((said) =>
-		[...said.matchAll(/^BROKEN (.*)\nseed (\d+)/gm)].map(
-			([, what, own]) => `${what} (seed ${own})`,
-		),
-	);
+	const broken = searched.flatMap(brokenIn);
 	const noticed = rows.filter(([, after]) => /^\d+$/.test(after ?? ''));
 	const texts = [
 		'# What the simulation finds',
@@ -48,6 +44,13 @@ export async function report(worlds: number, seed: number, say: (line: string) =
 		`${broken.length} promises broken, ${noticed.length} of ${rows.length} planted defects noticed`,
 	);
 	process.exitCode = broken.length > 0 || noticed.length < rows.length ? 1 : 0;
+}
+
+/** The promises that a search found broken, each with the seed of its world. */
+function brokenIn(said: string): string[] {
+	return [...said.matchAll(/^BROKEN (.*)\nseed (\d+)/gm)].map(
+		([, what, own]) => `${what} (seed ${own})`,
+	);
 }
 
 /** The row of the table that a search for a planted defect prints. */
@@ -67,10 +70,7 @@ async function all(given: string[][], say: (line: string) => void): Promise<stri
 		for (let own = next++; own < given.length; own = next++) {
 			said[own] = await simulate(given[own]!);
 			const lines = said[own]!.trim().split('\n');
-			const broken = lines.filter(
-				(line, at) => /^BROKEN/.test(line) || /^BROKEN/.test(lines[at - 1] ?? ''),
-			);
-			for (const line of [...broken, ...lines.slice(-1)]) say(line.slice(0, 300));
+			for (const line of [...brokenIn(said[own]!), ...lines.slice(-1)]) say(line.slice(0, 300));
 		}
 	};
 	await Promise.all(Array.from({ length: availableParallelism() }, work));

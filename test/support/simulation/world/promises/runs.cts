@@ -102,9 +102,17 @@ function maySupersede(
 		spec.options.onUnsuccessfulRun === 'output' && before.execution === then.execution;
 	if (isRetried && hasFailed && !(isOutput && spec.items.length === 1)) return true;
 	// The service itself said that there is no such run, when it was asked last, in the same execution.
-	const polls = facts.requestsByRun.get(first.id) ?? [];
-	const last = polls.filter(({ answeredAt }) => answeredAt <= then.sentAt).at(-1);
+	const last = lastPollOf(facts, first, then.sentAt);
 	return isRetried && last?.code === 'run_not_found' && last.execution === then.execution;
+}
+
+/** The last poll of a run that was answered by then. */
+function lastPollOf(
+	{ requestsByRun }: Facts,
+	{ id }: SeenRun,
+	by: number,
+): SeenRequest | undefined {
+	return (requestsByRun.get(id) ?? []).filter(({ answeredAt }) => answeredAt <= by).at(-1);
 }
 
 /** A run whose ID has reached the node is in the output, the error or the stored memory. */
@@ -128,8 +136,8 @@ export function neverLost(facts: Facts): string[] {
 				);
 			if (later) return [];
 			// The service itself said that there is no such run, when it was asked last.
-			const polls = facts.requestsByRun.get(run.id) ?? [];
-			if (polls.at(-1)?.code === 'run_not_found' && status === 'success') return [];
+			const isGone = lastPollOf(facts, run, Infinity)?.code === 'run_not_found';
+			if (isGone && status === 'success') return [];
 			// A retry begins an item again whose run has failed.
 			const isRetried = spec.maxTries > 0 || attempt !== request.execution;
 			if (run.spec.end !== 'succeeded' && isRetried) return [];
