@@ -228,3 +228,18 @@ test.each(['json', 'text'] as const)(
 		expect(jsons).toEqual(Array(10).fill(expect.objectContaining({ output })));
 	},
 );
+
+test('that a run may have been started is said, also where an option has become wrong', async () => {
+	const hand: Hand = {};
+	const runOf = () => ({ durationMs: 60 * SECOND });
+	const world = new OwnWorld({ hand, options: { timeout: 5 }, runOf });
+	expect((await world.execute()).error?.message).toContain('has not finished');
+	hand.respond = ({ kind }) => (kind === 'create' ? { statusCode: 503 } : undefined);
+	const edit = { values: 1 };
+	const doubtful = await world.retry({ workflow: 'saved', edit });
+	expect(doubtful.error?.message).toMatch(/\(a run may have been started\)$/);
+	world.world.executions[0]!.options = { maxConcurrency: 'many' };
+	const { error } = await world.retry({ workflow: 'saved', edit });
+	expect(error?.message).toContain('An earlier attempt may have started a run');
+	expect(world.started).toEqual([0]);
+});

@@ -40,6 +40,27 @@ test.each([undefined, '20', '60', '120'])(
 	},
 );
 
+test('so is the run of a wait that is stored from the start', async () => {
+	const world = new OwnWorld({
+		...trips,
+		count: 3,
+		options: { timeout: 3_000 },
+		runOf: () => ({ durationMs: 60 * SECOND }),
+		hand: refusing(1, '100'),
+		beside: [
+			{
+				operation: 'get',
+				options: { whereToWait: 'stored' },
+				runOf: () => ({ durationMs: 90 * SECOND }),
+			},
+		],
+	});
+	await world.execute();
+	expect(world.seen(1).jsons).toMatchObject([{ status: 'succeeded' }]);
+	// After the first pause, and not after the second one.
+	expect(world.seen(1).ms).toBeLessThan(120 * SECOND);
+});
+
 test.each([undefined, '60'])(
 	'at the time limit, too, a poll has its answer (Retry-After: %s)',
 	async (retryAfter) => {
