@@ -78,7 +78,7 @@ test.each([undefined, '60'])(
 test('one run at a time: each item has its result', async () => {
 	const { jsons } = await execute({
 		count: 4,
-		service: { tripMs: [100, 300], mostUnderWay: 1 },
+		service: { tripMs: [100, 300], quota: { runs: 1 } },
 		onError: 'continueRegularOutput',
 		options: { timeout: 600 },
 		runOf: () => ({ durationMs: 595 * SECOND }),
@@ -109,3 +109,33 @@ test('long waits are stored, also where each answer asks to back off for a secon
 	});
 	expect(parks[0]!.at).toBeLessThan(400 * SECOND);
 });
+
+test.each([
+	[30, 10, 60, '20'],
+	[300, 10, 60, '20'],
+	[300, 10, 60, '60'],
+	[300, 10, 60, '120'],
+	[100, 20, 300, '60'],
+	[10, 3, 60, '60'],
+])(
+	'%d items, %d runs of %d s at a time (Retry-After: %s): results are noticed, and little is refused',
+	async (count, runs, durationS, retryAfter) => {
+		const { jsons, world } = await execute({
+			...trips,
+			count,
+			service: { tripMs: [100, 300], quota: { runs, retryAfter } },
+			runOf: (item) => ({ durationMs: durationS * (1 + (item % 7) / 10) * SECOND }),
+		});
+		expect(jsons.map(({ status }) => status)).toEqual(Array(count).fill('succeeded'));
+		const lateness = world.runs.map(({ id, endsAt }) => {
+			const seen = world.requests.find(({ runId, said }) => runId === id && said === 'finished');
+			return seen!.answeredAt - endsAt;
+		});
+		lateness.sort((one, other) => one - other);
+		// With one poll for each pause, the median would be ten to thirty times as long.
+		expect(lateness[count / 2]).toBeLessThan(Number(retryAfter) * SECOND);
+		expect(lateness.at(-1)).toBeLessThan((120 + 3 * Number(retryAfter)) * SECOND);
+		const refused = world.requests.filter(({ status }) => status === 429).length;
+		expect(refused).toBeLessThan(20 + 0.3 * count);
+	},
+);

@@ -24,7 +24,7 @@ function noting() {
 
 test('executions take turns, and creates go before polls within each', async () => {
 	const { limiter, sent, admit } = noting();
-	limiter.learn({ kind: 'rateLimited', retryAfter: '1' }, clock.now());
+	limiter.learn('poll', { kind: 'rateLimited', retryAfter: '1' }, clock.now());
 	const [many, one] = [{}, {}];
 	const all = [
 		admit(many, 'first'),
@@ -51,7 +51,7 @@ test('while there is something to create, each third turn is that of a poll that
 	const owner = {};
 	const many = (name: string, priority: string) =>
 		Array.from({ length: 3 }, () => admit(owner, name, { priority }));
-	limiter.learn({ kind: 'rateLimited', retryAfter: '10' }, clock.now());
+	limiter.learn('poll', { kind: 'rateLimited', retryAfter: '10' }, clock.now());
 	const all = many('late poll', 'poll');
 	await jest.advanceTimersByTimeAsync(9_000);
 	all.push(...many('poll', 'poll'));
@@ -66,7 +66,7 @@ test('while there is something to create, each third turn is that of a poll that
 test('a request that is aborted leaves the queue to the others', async () => {
 	const { limiter, sent, admit } = noting();
 	const aborting = new AbortController();
-	limiter.learn({ kind: 'rateLimited', retryAfter: '10' }, clock.now());
+	limiter.learn('poll', { kind: 'rateLimited', retryAfter: '10' }, clock.now());
 	const first = admit({}, 'aborted', { signal: aborting.signal });
 	const second = admit({}, 'second');
 	aborting.abort();
@@ -78,14 +78,14 @@ test('a request that is aborted leaves the queue to the others', async () => {
 test('a pause is an hour at the most, whatever the service asks for', async () => {
 	const { limiter, admit } = noting();
 	const began = clock.now();
-	limiter.learn({ kind: 'rateLimited', retryAfter: '31536000' }, began);
+	limiter.learn('poll', { kind: 'rateLimited', retryAfter: '31536000' }, began);
 	expect(await settle(admit({}, 'after an hour'))).toBe('send');
 	expect(clock.now() - began).toBe(3_600_000);
 });
 
 test('what cannot be sent before its patience or its time is over is refused as soon as that is known', async () => {
 	const { limiter, admit } = noting();
-	limiter.learn({ kind: 'rateLimited', retryAfter: '100' }, clock.now());
+	limiter.learn('poll', { kind: 'rateLimited', retryAfter: '100' }, clock.now());
 	const began = clock.now();
 	expect(await settle(admit({}, 'late', { patienceMs: 10_000 }))).toBe('late');
 	expect(await settle(admit({}, 'late', { deadline: began + 10_000 }))).toBe('late');
@@ -103,7 +103,7 @@ test('while the service carries the requests of others, patience does not pass',
 		async () => await admit(owner, '', { patienceMs: 1_000 }),
 	);
 	for (let ms = 0; ms < 2_000; ms += 500) {
-		limiter.learn({ kind: 'serverError', status: 503 }, began);
+		limiter.learn('poll', { kind: 'serverError', status: 503 }, began);
 		await jest.advanceTimersByTimeAsync(500);
 	}
 	expect(new Set(await settle(Promise.all(all)))).toEqual(new Set(['send']));
@@ -149,11 +149,11 @@ test('a poll is put off for a long pause, and not for a long queue', async () =>
 	expect(new Set(await settle(Promise.all(all), Infinity))).toEqual(new Set(['send']));
 	expect(clock.now() - began).toBeGreaterThan(10_000);
 
-	limiter.learn({ kind: 'rateLimited', retryAfter: '10' }, clock.now());
+	limiter.learn('poll', { kind: 'rateLimited', retryAfter: '10' }, clock.now());
 	expect(await settle(admit({}, '', patience))).toBe('send');
 	const queued = admit({}, '', patience);
 	const pausedAt = clock.now();
-	limiter.learn({ kind: 'rateLimited', retryAfter: '11' }, pausedAt);
+	limiter.learn('poll', { kind: 'rateLimited', retryAfter: '11' }, pausedAt);
 	expect(await queued).toBe('late');
 	expect(await admit({}, '', patience)).toBe('late');
 	expect(clock.now()).toBe(pausedAt);
@@ -162,10 +162,10 @@ test('a poll is put off for a long pause, and not for a long queue', async () =>
 test('a pause of a day fails at once what cannot wait for it, and the others go on', async () => {
 	const { limiter, admit } = noting();
 	const began = clock.now();
-	limiter.learn({ kind: 'rateLimited', retryAfter: '1' }, began);
+	limiter.learn('poll', { kind: 'rateLimited', retryAfter: '1' }, began);
 	const brief = admit({}, 'brief', { patienceMs: 300_000 });
 	const patient = admit({}, 'patient');
-	limiter.learn({ kind: 'rateLimited', status: 429, retryAfter: '86400' }, began);
+	limiter.learn('poll', { kind: 'rateLimited', status: 429, retryAfter: '86400' }, began);
 	expect(await brief).toBe('late');
 	expect(clock.now()).toBe(began);
 	expect(limiter.refusal).toMatchObject({ status: 429, retryAfter: '86400' });
@@ -175,10 +175,10 @@ test('a pause of a day fails at once what cannot wait for it, and the others go 
 
 test('what is late is told of the latest refusal, unless requests were carried since', () => {
 	const { limiter } = noting();
-	limiter.learn({ kind: 'rateLimited', status: 429, retryAfter: '9' }, clock.now());
-	limiter.learn({ kind: 'connectionLost' }, clock.now());
+	limiter.learn('poll', { kind: 'rateLimited', status: 429, retryAfter: '9' }, clock.now());
+	limiter.learn('poll', { kind: 'connectionLost' }, clock.now());
 	expect(limiter.refusal).toEqual({ kind: 'rateLimited', status: 429, retryAfter: '9' });
-	limiter.learn({ kind: 'ok', status: 200 }, clock.now());
+	limiter.learn('poll', { kind: 'ok', status: 200 }, clock.now());
 	expect(limiter.refusal).toBeUndefined();
 });
 
@@ -186,7 +186,7 @@ test('hundreds of requests that are aborted leave the queue to the others', asyn
 	const { limiter, sent, admit } = noting();
 	const aborting = new AbortController();
 	setMaxListeners(0, aborting.signal);
-	limiter.learn({ kind: 'rateLimited', retryAfter: '1' }, clock.now());
+	limiter.learn('poll', { kind: 'rateLimited', retryAfter: '1' }, clock.now());
 	const owner = {};
 	const aborted = Array.from({ length: 500 }, () =>
 		admit(owner, 'aborted', { signal: aborting.signal }),
@@ -203,7 +203,7 @@ test('hundreds of requests that are aborted leave the queue to the others', asyn
 test('where a pause was too short, one request goes first, and others as soon as it is carried', async () => {
 	const { limiter, sent, admit } = noting();
 	const refuse = () =>
-		limiter.learn({ kind: 'rateLimited', status: 429, retryAfter: '1' }, clock.now());
+		limiter.learn('poll', { kind: 'rateLimited', status: 429, retryAfter: '1' }, clock.now());
 	refuse();
 	await settle(admit({}, 'early'));
 	refuse();
@@ -212,7 +212,7 @@ test('where a pause was too short, one request goes first, and others as soon as
 	const probedAt = clock.now();
 	await jest.advanceTimersByTimeAsync(500);
 	expect(sent).toEqual(['early', 'first']);
-	limiter.learn({ kind: 'ok', status: 200 }, probedAt);
+	limiter.learn('poll', { kind: 'ok', status: 200 }, probedAt);
 	await settle(Promise.all(all));
 	expect(clock.now() - probedAt).toBeLessThan(600);
 });

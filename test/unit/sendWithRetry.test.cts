@@ -125,7 +125,10 @@ describe('what time and signals decide', () => {
 
 	test('what was met before tells more than that the next turn came too late', async () => {
 		const { service, sentAt } = slowService({ kind: 'serverError', status: 503 });
-		setTimeout(() => service.limiter.learn({ kind: 'rateLimited', retryAfter: '99' }, 0), 1_001);
+		setTimeout(
+			() => service.limiter.learn('poll', { kind: 'rateLimited', retryAfter: '99' }, 0),
+			1_001,
+		);
 		const answer = await settle(sendWithRetry(service, getRun(1, 'r'), 'read', within(60_000)));
 		expect(answer).toMatchObject({ kind: 'serverError', status: 503 });
 		expect(sentAt).toHaveLength(1);
@@ -133,7 +136,7 @@ describe('what time and signals decide', () => {
 
 	test('a turn that comes too late is told with the refusal that is in its way', async () => {
 		const { service, sentAt } = slowService({ kind: 'ok' });
-		service.limiter.learn({ kind: 'rateLimited', retryAfter: '99', status: 429 }, 0);
+		service.limiter.learn('poll', { kind: 'rateLimited', retryAfter: '99', status: 429 }, 0);
 		const answer = await settle(sendWithRetry(service, getRun(1, 'r'), 'read', within(60_000)));
 		expect(answer).toEqual({ kind: 'late', retryAfter: '99', status: 429 });
 		expect(sentAt).toEqual([]);
@@ -156,7 +159,7 @@ describe('what time and signals decide', () => {
 
 	test('a request that waits for its turn is given up with the signal', async () => {
 		const { service, sentAt, ms } = slowService({ kind: 'ok' });
-		service.limiter.learn({ kind: 'rateLimited', retryAfter: '99' }, 0);
+		service.limiter.learn('poll', { kind: 'rateLimited', retryAfter: '99' }, 0);
 		const patience = { ...within(600_000), signal: abortedAfter(5_000) };
 		const answer = await settle(sendWithRetry(service, createRun(1, []), 'create', patience));
 		expect(answer).toEqual({ kind: 'aborted' });
@@ -261,7 +264,7 @@ test('a request whose key was replaced while it waited takes its turn under the 
 		},
 	};
 	const began = clock.now();
-	after.learn({ kind: 'rateLimited', status: 429, retryAfter: '7' }, began);
+	after.learn('poll', { kind: 'rateLimited', status: 429, retryAfter: '7' }, began);
 	const patience = { since: began, patienceMs: 60_000 };
 	await settle(sendWithRetry(service as unknown as Service, createRun(1, []), 'create', patience));
 	expect(sent).toEqual([{ at: began + 7_000, limiter: after }]);

@@ -46,11 +46,10 @@ test.each([
 	[330, 1],
 	[200, 0],
 ])('an item that the service does not let begin for %d s: %d hints', async (seconds, count) => {
-	const mostUnderWay = 1;
 	const { hints, jsons } = await execute({
 		count: 2,
 		runOf: () => ({ durationMs: seconds * SECOND }),
-		service: { mostUnderWay },
+		service: { quota: { runs: 1 } },
 		options: { maxConcurrency: 2 },
 	});
 	expect(jsons).toHaveLength(2);

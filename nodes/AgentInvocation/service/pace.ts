@@ -2,6 +2,7 @@ import type { Answer } from './answer';
 import type { Closure } from './closure';
 import {
 	CATCH_UP_MS,
+	MUCH_LESS,
 	MOST_UNDER_WAY_AT_FIRST,
 	PART_OF_REFUSED,
 	SECOND,
@@ -22,13 +23,13 @@ import { backoffMs, retryAfterMs } from './retryPolicy';
  * `bench/limits.cts` shows what comes of it with the limiters that services have.
  */
 export class Pace {
-	private readonly rate = new Rate();
+	private readonly rate: Rate;
 
 	/** When the next request may be sent by the rate. */
 	private nextAt = -Infinity;
 
 	/** Until when the service asks clients to back off. */
-	pausedUntil = -Infinity;
+	pausedUntil: number;
 
 	/** How many pauses came one after the other, with nothing carried between them. */
 	private pausesInARow = 0;
@@ -41,11 +42,21 @@ export class Pace {
 	/** When the request was sent whose refusal, without `Retry-After`, may be a stray one. The next answer tells. */
 	private suspectAt: number | undefined;
 
-	private wasRefused = false;
+	private wasRefused: boolean;
 
 	private underWay = 0;
 
 	private carried = 0;
+
+	/** How much was carried before the first request after the latest pause. */
+	private carriedBefore = 0;
+
+	/** @param former the one whose rate it begins with; without a known limit, it then grows */
+	constructor(former?: Pace) {
+		this.rate = new Rate(former && SECOND / former.rate.apartMs);
+		this.wasRefused = former !== undefined;
+		this.pausedUntil = former?.pausedUntil ?? -Infinity;
+	}
 
 	/** When the next request may be sent. */
 	get opensAt(): number {
@@ -61,6 +72,7 @@ export class Pace {
 		if (this.resumedAt === undefined && now >= this.pausedUntil) {
 			if (lateMs > SHORT_MS) this.closure = undefined;
 			this.resumedAt = now;
+			this.carriedBefore = this.carried;
 			this.rate.resume(now);
 			// After the first pause, the limit is learned at once, from how long the service has asked to wait. After a
 			// further one, which shows that the first was too short, it is learned from the first answer.
@@ -92,6 +104,25 @@ export class Pace {
 		}
 	}
 
+	/**
+	 * Whether the service asks for a pause before its limit can have been met: since the latest pause it has carried
+	 * something, but much less than in so long a time before. Without `Retry-After`, pauses are too short to tell.
+	 *
+	 * @param refusal the latest one, which this pace has learned
+	 */
+	isRefusedTooSoon(refusal: Answer): boolean {
+		const askedMs = retryAfterMs(refusal);
+		if (!this.closure || askedMs === 0) return false;
+		const { from, ranMs } = this.closure;
+		const carried = this.carried - this.carriedBefore;
+		return carried > 0 && carried < MUCH_LESS * this.rate.recent.mostInARow(ranMs + askedMs, from);
+	}
+
+	/** Nothing is sent before a moment. */
+	pauseUntil(moment: number): void {
+		this.pausedUntil = Math.max(this.pausedUntil, moment);
+	}
+
 	private refuse(answer: Answer, sentAt: number, now: number, isNew: boolean): void {
 		this.rate.refuse(sentAt);
 		const askedMs = retryAfterMs(answer);
@@ -114,7 +145,7 @@ export class Pace {
 		const refusedMs = this.closure ? now - this.closure.from : 0;
 		const longestMs = Math.max(SHORT_MS, refusedMs * PART_OF_REFUSED);
 		const pauseMs = askedMs || Math.min(backoff, longestMs);
-		this.pausedUntil = Math.max(this.pausedUntil, now + pauseMs);
+		this.pauseUntil(now + pauseMs);
 	}
 
 	private carry(sentAt: number, now: number): void {

@@ -23,8 +23,6 @@ import { RecentRequests } from './recentRequests';
  * rate is lowered, and soon back where it was, unless the same happens again.
  */
 export class Rate {
-	private rate = RATE.first;
-
 	private isLimitKnown = false;
 
 	/** The rate that was found when the limit was met. */
@@ -60,7 +58,10 @@ export class Rate {
 	/** How many closures in a row came after few requests. */
 	private fewInARow = 0;
 
-	private readonly recent = new RecentRequests(3 * HOLD_MS);
+	readonly recent = new RecentRequests(3 * HOLD_MS);
+
+	/** @param rate the first one, in requests a second */
+	constructor(private rate = RATE.first) {}
 
 	/** The time between two requests, in ms. */
 	get apartMs(): number {

@@ -1,6 +1,7 @@
 import { clock } from '../clock';
 import type { Answer } from './answer';
-import { Pace } from './pace';
+import { Paces, type Priority } from './paces';
+import { Queues, type Waiter } from './queues';
 
 /** A request that wants to be sent. */
 export interface Admission {
@@ -8,9 +9,10 @@ export interface Admission {
 	owner: object;
 	/**
 	 * 'poll' is any request that is no create. An owner's creates go before its polls, so that runs start early. But
-	 * each third turn, and the first one after a refusal, goes to a poll that has waited long.
+	 * each third turn goes to a poll that has waited long. So does the first one after a refusal, and all of them while
+	 * creates alone are refused.
 	 */
-	priority: 'create' | 'poll';
+	priority: Priority;
 	/** From when its patience counts, by the clock. */
 	since: number;
 	/** How long it waits while the service carries nothing at all, in ms. */
@@ -26,32 +28,15 @@ export interface Admission {
 /** `late`: its patience or its time has run out, or will have before requests may be sent again. */
 type Turn = 'send' | 'late' | 'aborted';
 
-interface Waiter extends Admission {
-	/** By the clock. */
-	cameAt: number;
+interface Request extends Admission, Waiter {
 	settle(turn: Turn): void;
 }
 
-/** The waiters of an owner, in the order in which they came. */
-interface Queue {
-	create: Set<Waiter>;
-	poll: Set<Waiter>;
-	/** How many turns it has had. */
-	turns: number;
-}
-
-/** Which share of the turns late polls get: without one, they would wait for as long as runs are created. */
-const POLLS_EACH = 3;
-
-/** How long a poll has to wait to get such a turn, in ms: sooner, it would only keep runs from starting. */
-const POLLS_LATE_MS = 2_000;
-
 /** Where all requests that use one API key wait for their turn (`pace.ts` says how fast it comes). */
 export class RateLimiter {
-	private readonly pace = new Pace();
+	private readonly paces = new Paces();
 
-	/** By owner; the first one's turn is next. */
-	private readonly queues = new Map<object, Queue>();
+	private readonly queues = new Queues<Request>();
 
 	private isServing = false;
 
@@ -64,7 +49,7 @@ export class RateLimiter {
 
 	/**
 	 * Whether nothing was sent since the latest refusal. The next turn is then a late poll's: the service may
-	 * refuse creates until a run has ended, but carry polls.
+	 * refuse creates alone.
 	 */
 	private isAfterRefusal = false;
 
@@ -76,29 +61,28 @@ export class RateLimiter {
 
 	/** Until when the service asks clients to back off, by the clock. */
 	get pausedUntil(): number {
-		return this.pace.pausedUntil;
+		return this.paces.pausedUntil;
 	}
 
 	/** Resolves when the request may be sent, or will not be. */
 	async admit(admission: Admission): Promise<Turn> {
-		const { owner, priority, signal } = admission;
+		const { priority, signal } = admission;
 		if (signal?.aborted) return 'aborted';
 		return await new Promise((resolve) => {
 			const onAbort = () => waiter.settle('aborted');
 			const settle = (turn: Turn) => {
 				signal?.removeEventListener('abort', onAbort);
-				this.remove(waiter);
-				if (turn === 'send') this.take();
+				this.queues.remove(waiter);
+				if (turn === 'send') this.take(priority);
 				resolve(turn);
 			};
 			const waiter = { ...admission, cameAt: clock.now(), settle };
 			signal?.addEventListener('abort', onAbort);
-			const queue = this.queues.get(owner) ?? { create: new Set(), poll: new Set(), turns: 0 };
-			queue[priority].add(waiter);
-			this.queues.set(owner, queue);
+			this.queues.add(waiter);
 			const givesUpAt = this.givesUpAt(waiter);
 			this.firstGivesUpAt = Math.min(this.firstGivesUpAt, givesUpAt);
-			if (givesUpAt < this.sleepsUntil) this.waking.abort();
+			const actsAt = Math.min(givesUpAt, this.paces.opensAt(priority));
+			if (actsAt < this.sleepsUntil) this.waking.abort();
 			this.settleIfLate(waiter);
 			void this.serve();
 		});
@@ -118,8 +102,8 @@ export class RateLimiter {
 	 *
 	 * @param sentAt when its request was sent, by the clock
 	 */
-	learn(answer: Answer, sentAt: number): void {
-		const { pausedUntil } = this.pace;
+	learn(priority: Priority, answer: Answer, sentAt: number): void {
+		const { pausedUntil } = this.paces;
 		if (answer.kind === 'rateLimited') {
 			this.refusal = { ...answer, body: undefined };
 			this.isAfterRefusal = true;
@@ -127,21 +111,15 @@ export class RateLimiter {
 			this.refusal = undefined;
 			this.carriedAt = clock.now();
 		}
-		this.pace.learn(answer, sentAt, clock.now());
-		if (this.pace.opensAt < this.sleepsUntil) this.waking.abort();
-		if (this.pace.pausedUntil === pausedUntil) return;
-		for (const waiter of this.waiters()) this.settleIfLate(waiter);
+		this.paces.learn(priority, answer, sentAt, clock.now());
+		if (this.paces.opensFirstAt < this.sleepsUntil) this.waking.abort();
+		if (this.paces.pausedUntil === pausedUntil) return;
+		for (const waiter of this.queues.waiters) this.settleIfLate(waiter);
 	}
 
-	private take(): void {
+	private take(priority: Priority): void {
 		this.isAfterRefusal = false;
-		this.pace.take(clock.now());
-	}
-
-	private remove(waiter: Waiter): void {
-		const queue = this.queues.get(waiter.owner);
-		queue?.[waiter.priority].delete(waiter);
-		if (queue?.create.size === 0 && queue.poll.size === 0) this.queues.delete(waiter.owner);
+		this.paces.take(priority, clock.now());
 	}
 
 	private async serve(): Promise<void> {
@@ -153,10 +131,10 @@ export class RateLimiter {
 				this.settleOverdue();
 				continue;
 			}
-			const { opensAt } = this.pace;
+			const opensAt = this.paces.opensAt(next.priority);
 			if (opensAt <= now) {
 				next.settle('send');
-				this.endTurn(next.owner);
+				this.queues.end(next.owner);
 				continue;
 			}
 			this.sleepsUntil = Math.min(this.firstGivesUpAt, opensAt);
@@ -167,41 +145,33 @@ export class RateLimiter {
 		this.isServing = false;
 	}
 
-	private next(): Waiter | undefined {
-		for (const queue of this.queues.values()) {
-			const [[create], [poll]] = [queue.create, queue.poll];
-			const isLate = poll !== undefined && clock.now() >= poll.cameAt + POLLS_LATE_MS;
-			const isPollsTurn = isLate && (this.isAfterRefusal || (queue.turns + 1) % POLLS_EACH === 0);
-			return isPollsTurn ? poll : (create ?? poll);
+	/** Whose turn is next: of those who may have it soonest, the first one. */
+	private next(): Request | undefined {
+		const { paces } = this;
+		const now = clock.now();
+		const soonest = Math.max(now, paces.opensFirstAt);
+		const arePollsFirst = this.isAfterRefusal || paces.areCreatesRefused;
+		let first: Request | undefined;
+		for (const waiter of this.queues.inOrder(now, arePollsFirst)) {
+			if (paces.opensAt(waiter.priority) <= soonest) return waiter;
+			first ??= waiter;
 		}
-		return undefined;
-	}
-
-	private endTurn(owner: object): void {
-		const queue = this.queues.get(owner);
-		if (!queue) return;
-		queue.turns++;
-		this.queues.delete(owner);
-		this.queues.set(owner, queue);
-	}
-
-	private waiters(): Waiter[] {
-		return [...this.queues.values()].flatMap(({ create, poll }) => [...create, ...poll]);
+		return first;
 	}
 
 	private settleOverdue(): void {
-		for (const waiter of this.waiters()) this.settleIfLate(waiter);
-		this.firstGivesUpAt = this.waiters().reduce(
+		for (const waiter of this.queues.waiters) this.settleIfLate(waiter);
+		this.firstGivesUpAt = this.queues.waiters.reduce(
 			(first, one) => Math.min(first, this.givesUpAt(one)),
 			Infinity,
 		);
 	}
 
 	/** Settles a waiter if its turn would come too late. */
-	private settleIfLate(waiter: Waiter): void {
+	private settleIfLate(waiter: Request): void {
 		const { longestPauseMs = Infinity, settle } = waiter;
 		const now = clock.now();
-		const { pausedUntil } = this.pace;
+		const { pausedUntil } = this.paces;
 		const givesUpAt = this.givesUpAt(waiter);
 		if (givesUpAt <= now || givesUpAt < pausedUntil || pausedUntil - now > longestPauseMs) {
 			settle('late');

@@ -31,9 +31,10 @@ export async function sendOnce<T>(
 	const { limiter } = service;
 	const { startsRun = false } = request;
 	const { signal, deadline = Infinity } = patience;
+	const priority = startsRun ? 'create' : 'poll';
 	const turn = await limiter.admit({
 		owner: service.owner,
-		priority: startsRun ? 'create' : 'poll',
+		priority,
 		...patience,
 	});
 	if (turn === 'aborted') return { kind: 'aborted' };
@@ -43,7 +44,7 @@ export async function sendOnce<T>(
 	const sentAt = clock.now();
 	if (service.limiter !== limiter) {
 		// It has waited for its turn under the key before: under the new one, others may be waiting.
-		limiter.learn({ kind: 'notSent' }, sentAt);
+		limiter.learn(priority, { kind: 'notSent' }, sentAt);
 		return await sendOnce(service, request, patience);
 	}
 	const usualMs = request.timeoutMs ?? requestTimeouts[request.method];
@@ -51,7 +52,7 @@ export async function sendOnce<T>(
 	const timeoutMs = Math.min(usualMs, leftMs);
 	// The limiter also learns from an answer that nobody waits for any more.
 	const sending = service.send({ ...request, timeoutMs }).then((answer) => {
-		limiter.learn(answer, sentAt);
+		limiter.learn(priority, answer, sentAt);
 		return { ...answer, sentAt };
 	});
 	const answered = orAborted(sending, request.method === 'POST' ? undefined : signal);

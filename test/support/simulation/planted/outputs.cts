@@ -34,7 +34,7 @@ export const ofOutputs: PlantedDefect[] = [
 	),
 	plant(
 		'executions do not take turns',
-		'service/rateLimiter.ts',
+		'service/queues.ts',
 		'\t\tthis.queues.delete(owner);\n\t\tthis.queues.set(owner, queue);',
 		'',
 	),

@@ -3,6 +3,12 @@ import { plant, type PlantedDefect } from './plant.cts';
 /** What goes wrong with requests, their answers and their waits. */
 export const ofRequests: PlantedDefect[] = [
 	plant(
+		'polls wait for as long as creates are refused',
+		'service/paces.ts',
+		'this.creates.isRefusedTooSoon(answer)',
+		'false',
+	),
+	plant(
 		'a create is sent again after a lost connection',
 		'service/answerKinds.ts',
 		'	connectionLost: {\n		mayHaveStarted: true,\n		retried: {',
@@ -53,7 +59,7 @@ export const ofRequests: PlantedDefect[] = [
 	plant(
 		'a 429 does not pause',
 		'service/pace.ts',
-		'this.pausedUntil = Math.max(this.pausedUntil, now + pauseMs);',
+		'this.pauseUntil(now + pauseMs);',
 		'this.pausedUntil = Math.max(this.pausedUntil, now);',
 	),
 	plant(

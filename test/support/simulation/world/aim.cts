@@ -31,7 +31,7 @@ export const undisturbed = {
 /** The same of services. */
 export const untroubled = {
 	limiter: never,
-	mostUnderWay: never,
+	quota: never,
 	odd: never,
 	unknownForMs: fc.constant(0),
 	faults: fc.constant<FaultSpec[]>([]),

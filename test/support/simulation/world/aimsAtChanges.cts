@@ -16,7 +16,7 @@ import { faultOf, services } from './worldsServices.cts';
 export const changedNodes: fc.Arbitrary<Part> = fc.record({
 	service: services({
 		limiter: never,
-		mostUnderWay: never,
+		quota: never,
 		odd: never,
 		faults: mostly(
 			[],

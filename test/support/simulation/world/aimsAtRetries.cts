@@ -20,7 +20,7 @@ import { faultOf, services } from './worldsServices.cts';
 export const afterLostCreates: fc.Arbitrary<Part> = fc.record({
 	service: services({
 		limiter: never,
-		mostUnderWay: never,
+		quota: never,
 		faults: fc.array(
 			faultOf(
 				fc.constantFrom<FaultKind[]>(
@@ -84,7 +84,7 @@ export const stops: fc.Arbitrary<Part> = fc.record({
 
 /** Runs that do not succeed, in nodes that n8n tries again or whose executions it retries. */
 export const failures: fc.Arbitrary<Part> = fc.record({
-	service: services({ limiter: never, mostUnderWay: never, odd: never, faults: fc.constant([]) }),
+	service: services({ limiter: never, quota: never, odd: never, faults: fc.constant([]) }),
 	executions: one(
 		executionWith({
 			...creates,
@@ -153,7 +153,7 @@ export const replaced: fc.Arbitrary<Part> = fc.record({
 export const attempts: fc.Arbitrary<Part> = fc.record({
 	service: services({
 		limiter: never,
-		mostUnderWay: never,
+		quota: never,
 		odd: never,
 		faults: fc
 			.record({
@@ -195,7 +195,7 @@ export const attempts: fc.Arbitrary<Part> = fc.record({
 
 /** Some items have their result and others fail, while the credential cannot be read for an attempt or two. */
 export const interrupted: fc.Arbitrary<Part> = fc.record({
-	service: services({ limiter: never, mostUnderWay: never, odd: never, faults: fc.constant([]) }),
+	service: services({ limiter: never, quota: never, odd: never, faults: fc.constant([]) }),
 	executions: one(
 		executionWith({
 			...creates,
@@ -224,7 +224,7 @@ export const stoppedTwice: fc.Arbitrary<Part> = fc
 		fc.record({
 			service: services({
 				limiter: never,
-				mostUnderWay: never,
+				quota: never,
 				odd: never,
 				faults: fc.constant([]),
 			}),
@@ -258,7 +258,7 @@ export const stoppedTwice: fc.Arbitrary<Part> = fc
 export const timedLoops: fc.Arbitrary<Part> = fc.record({
 	service: services({
 		limiter: never,
-		mostUnderWay: never,
+		quota: never,
 		odd: never,
 		tripMs: fc.constant([5, 5]),
 		faults: fc.constant([]),

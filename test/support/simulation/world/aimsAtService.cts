@@ -1,6 +1,17 @@
 import fc from 'fast-check';
 
-import { creates, long, never, noKills, one, short, usualHost, type Part } from './aim.cts';
+import {
+	creates,
+	long,
+	never,
+	noKills,
+	one,
+	short,
+	undisturbed,
+	untroubled,
+	usualHost,
+	type Part,
+} from './aim.cts';
 import { mostly, ms, sometimes, withoutAbsent } from './arbitraries.cts';
 import {
 	callers,
@@ -37,7 +48,7 @@ export const crowds: fc.Arbitrary<Part> = fc.record({
 		limiter: mostly<LimiterSpec | undefined>(undefined, 1, tight),
 		unknownForMs: fc.constant(0),
 		faults: fc.constant([]),
-		mostUnderWay: never,
+		quota: never,
 		odd: never,
 	}),
 	executions: fc
@@ -77,7 +88,7 @@ export const refusedByChance: fc.Arbitrary<Part> = fc.record({
 			windowMs: fc.constant(1_000),
 			retryAfter: fc.constantFrom('seconds', 'none'),
 		}),
-		mostUnderWay: never,
+		quota: never,
 		odd: never,
 		tripMs: fc.constantFrom<Array<[number, number]>>([5, 5], [20, 80]),
 		faults: fc
@@ -115,7 +126,7 @@ export const refusedByChance: fc.Arbitrary<Part> = fc.record({
 export const leftAlone: fc.Arbitrary<Part> = fc.record({
 	service: services({
 		limiter: never,
-		mostUnderWay: never,
+		quota: never,
 		odd: sometimes(1, fc.record({ share: fc.constantFrom(0.1, 0.3), retryAfter: longPause })),
 		faults: fc.array(
 			faultOf(fc.constantFrom<FaultKind[]>('stray429', 'serverError'), fc.constant('poll')).map(
@@ -134,9 +145,33 @@ export const leftAlone: fc.Arbitrary<Part> = fc.record({
 	kills: noKills,
 });
 
+/** Many items of a key that may have few runs under way, and to whose further creates the service says when to come again. */
+export const quotas: fc.Arbitrary<Part> = fc.record({
+	service: services({
+		...untroubled,
+		quota: fc.record({
+			runs: fc.integer({ min: 10, max: 30 }),
+			retryAfter: fc.constantFrom('20', '60', '120'),
+		}),
+	}),
+	executions: fc.array(
+		executionWith({
+			...creates,
+			...undisturbed,
+			key: fc.constant(0),
+			waits: fc.constant(true),
+			maxTries: fc.constant(0),
+			items: itemsOf(itemThatTakes(fc.integer({ min: 20_000, max: 400_000 })), 20, 80),
+			options: optionsWith({ timeout: never, pollInterval: never, maxConcurrency: never }),
+		}),
+		{ minLength: 1, maxLength: 2 },
+	),
+	kills: noKills,
+});
+
 /** Long runs in workflows that somebody may have called. */
 export const calls: fc.Arbitrary<Part> = fc.record({
-	service: services({ limiter: never, faults: fc.constant([]), mostUnderWay: never, odd: never }),
+	service: services({ limiter: never, faults: fc.constant([]), quota: never, odd: never }),
 	executions: one(
 		executionWith({
 			...creates,

@@ -17,7 +17,11 @@ import {
 	takesTurns,
 } from './promises/pace.cts';
 import { asksAtOnce, parksLongWaits, parksWhereItMay } from './promises/parks.cts';
-import { pollsInMeasure, pollsOnlyWhatWaits } from './promises/polls.cts';
+import {
+	pollsBesideRefusedCreates,
+	pollsInMeasure,
+	pollsOnlyWhatWaits,
+} from './promises/polls.cts';
 import { failsForAReason, tellsOfDoubt, temporaryFailuresPass } from './promises/reasons.cts';
 import { refusesLast, triesAgain } from './promises/retries.cts';
 import { neverLost, startedOnce } from './promises/runs.cts';
@@ -41,6 +45,7 @@ export const invariants: Record<string, (facts: Facts) => string[]> = {
 	'A rate limit pauses all requests': leavesAlone,
 	'Refusals of a while ago do not slow the node down': recovers,
 	'A run is polled neither too often nor too seldom': pollsInMeasure,
+	'Runs are polled while creates alone are refused': pollsBesideRefusedCreates,
 	'A run that is not waited for is not polled': pollsOnlyWhatWaits,
 	'Few requests are refused': fewAreRefused,
 	'Requests are spread over time': doesNotFlood,

@@ -97,18 +97,18 @@ export class WorldService {
 			return envelope(seen, 400, 'invalid_parameter_value');
 		}
 		if (seen.kind === 'dryRun') return json(200, { prompt: `of ${seen.tag}`, parameters: {} });
-		if (this.isFull(seen)) return this.refuse(0);
+		if (this.isFull(seen)) return this.refuseForQuota();
 		seen.started = this.startRun(organizationOf(seen.key), agentId, seen.tag ?? '');
 		seen.started.request = seen;
 		return this.json(202, { run_id: seen.started.id, status: 'pending' });
 	}
 
 	private isFull({ key }: SeenRequest): boolean {
-		const { mostUnderWay } = this.spec;
-		if (mostUnderWay === undefined) return false;
+		const { quota } = this.spec;
+		if (!quota) return false;
 		const isUnderWay = (run: SeenRun) =>
 			run.key === organizationOf(key) && run.endsAt > this.clock.now;
-		return this.history.runs.filter(isUnderWay).length >= mostUnderWay;
+		return this.history.runs.filter(isUnderWay).length >= quota.runs;
 	}
 
 	/** Each key has its own agents. */
@@ -169,6 +169,13 @@ export class WorldService {
 	private json(statusCode: number, body: object): Answered {
 		const answer = json(statusCode, body);
 		if (this.spec.hasNumericIds) answer.body = answer.body.replace(/("run_id":)"(\d+)"/, '$1$2');
+		return answer;
+	}
+
+	private refuseForQuota(): Answered {
+		const answer = json(429, {});
+		const { retryAfter } = this.spec.quota!;
+		if (retryAfter) answer.headers['retry-after'] = retryAfter;
 		return answer;
 	}
 

@@ -82,8 +82,8 @@ export interface ServiceSpec {
 	/** Round trips, from and to. */
 	tripMs: [number, number];
 	limiter?: LimiterSpec;
-	/** The most runs of a key that may be unfinished; a create beyond gets a 429. */
-	mostUnderWay?: number;
+	/** The most runs of a key that may be unfinished. A create beyond gets a 429, which asks for so many seconds. */
+	quota?: { runs: number; retryAfter?: string };
 	faults: FaultSpec[];
 	/** For how long a new run is not found. */
 	unknownForMs: number;

@@ -20,6 +20,7 @@ import {
 	checked,
 	crowds,
 	leftAlone,
+	quotas,
 	refusedByChance,
 } from './aimsAtService.cts';
 import { services } from './worldsServices.cts';
@@ -74,6 +75,7 @@ export const worlds: fc.Arbitrary<World> = fc
 			{ weight: 1, arbitrary: timedLoops },
 			{ weight: 1, arbitrary: crowds },
 			{ weight: 1, arbitrary: leftAlone },
+			{ weight: 1, arbitrary: quotas },
 			{ weight: 1, arbitrary: refusedByChance },
 			{ weight: 2, arbitrary: calls },
 			{ weight: 1, arbitrary: agentLists },
@@ -87,9 +89,8 @@ export const worlds: fc.Arbitrary<World> = fc
 /** What has no limit of its own and a run that never ends is stopped by somebody, at some time. */
 function endingSometime(world: World): World {
 	const executions = world.executions.map((spec) => {
-		const { mostUnderWay = Infinity } = world.service;
 		const isNever = spec.items.some(({ run: { durationMs } }) => durationMs === null);
-		const hasEnd = !isNever && mostUnderWay === Infinity;
+		const hasEnd = !isNever && world.service.quota === undefined;
 		const isBounded = Number(spec.options.timeout ?? 3_600) > 0;
 		return hasEnd || isBounded ? spec : { ...spec, options: { ...spec.options, timeout: 3_600 } };
 	});

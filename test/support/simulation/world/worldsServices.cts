@@ -126,7 +126,16 @@ export function services(own: Partial<Made> = {}): fc.Arbitrary<ServiceSpec> {
 		pageSize: fc.constantFrom(100, 1, 2),
 		tripMs: fc.constantFrom<Array<[number, number]>>([5, 5], [20, 80], [200, 900], [1_000, 5_000]),
 		limiter: sometimes(1, limiter),
-		mostUnderWay: sometimes(6, fc.integer({ min: 1, max: 20 })),
+		quota: sometimes(
+			6,
+			fc.record(
+				{
+					runs: fc.integer({ min: 1, max: 20 }),
+					retryAfter: fc.constantFrom('1', '20', '60', '300'),
+				},
+				{ requiredKeys: ['runs'] },
+			),
+		),
 		faults: fc.oneof(
 			{ weight: 1, arbitrary: fc.constant<FaultSpec[]>([]) },
 			{ weight: 2, arbitrary: fc.array(faultOf(), { minLength: 1, maxLength: 3 }) },

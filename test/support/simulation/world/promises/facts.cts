@@ -75,8 +75,8 @@ export class Facts {
 
 	/** Whether the service has done all that it was asked for, at once. */
 	get isServiceWell(): boolean {
-		const { limiter, mostUnderWay, faults, odd } = this.history.world.service;
-		return !limiter && mostUnderWay === undefined && faults.length === 0 && !odd;
+		const { limiter, quota, faults, odd } = this.history.world.service;
+		return !limiter && !quota && faults.length === 0 && !odd;
 	}
 
 	isWaiting({ operation, waits }: ExecutionSpec): boolean {

@@ -37,13 +37,13 @@ export function endedInTime(facts: Facts): string[] {
 
 /** Where the last poll of a run gets no answer, it is repeated for a while before the item has failed. */
 export function lastPollsAreRepeated(facts: Facts): string[] {
-	const { limiter, mostUnderWay, odd, faults } = facts.history.world.service;
+	const { limiter, quota, odd, faults } = facts.history.world.service;
 	// Requests that are put off, or take long, are repeated less often.
 	const isPutOff = faults.some(
 		({ kind, retryAfter }) =>
 			retryAfter !== undefined || ['stray429', 'timeout', 'drips'].includes(kind),
 	);
-	if (limiter || mostUnderWay !== undefined || odd || isPutOff || !facts.isClockRight) return [];
+	if (limiter || quota || odd || isPutOff || !facts.isClockRight) return [];
 	return facts.failures.flatMap(({ attempt, tag, message, at }) => {
 		const spec = facts.spec(attempt);
 		const hasOneLimit = spec.maxTries === 0 && !attempt.retryOf && spec.workflowTimeoutS === 0;
@@ -106,7 +106,7 @@ export function endsBeforeWorkflow(facts: Facts): string[] {
 			({ execution, kind }) => execution === attempt && kind !== 'poll',
 		);
 		const isAtWork = creates.some(({ answeredAt }) => answeredAt > timedOutAt - TIMEOUT_IS_NEAR_MS);
-		const started = creates.filter(({ started }) => started !== undefined).length;
+		const started = creates.filter(({ status }) => status === 202).length;
 		const mayStart =
 			spec.operation === 'create' && !isServiceWell && started < spec.items.length * spec.turns;
 		return isAtWork || mayStart

@@ -46,7 +46,7 @@ export function fewAreRefused({ history }: Facts): string[] {
 	const { service } = history.world;
 	if (
 		!service.limiter ||
-		service.mostUnderWay !== undefined ||
+		service.quota ||
 		service.limiter.limitAfter !== undefined ||
 		history.kills.length > 0
 	)
@@ -87,8 +87,8 @@ export function keepsToConcurrency(facts: Facts): string[] {
 /** Another execution's request gets its turn: one item's create does not wait behind all of another's. */
 export function takesTurns(facts: Facts): string[] {
 	const { history } = facts;
-	const { limiter, faults, mostUnderWay, odd } = history.world.service;
-	if (faults.length > 0 || mostUnderWay !== undefined || odd) return [];
+	const { limiter, faults, quota, odd } = history.world.service;
+	if (faults.length > 0 || quota || odd) return [];
 	if (!facts.isClockRight) return [];
 	const perSecond = limiter
 		? (Math.min(limiter.limit, limiter.limitAfter ?? limiter.limit) * 1_000) / limiter.windowMs
@@ -141,8 +141,8 @@ function shareRefused({ history: { requests } }: Facts, last: SeenRequest): numb
 /** Refusals of a while ago do not slow the node down for long, unless they looked like those of a low limit. */
 export function recovers(facts: Facts): string[] {
 	const { history } = facts;
-	const { limiter, mostUnderWay, odd, tripMs } = history.world.service;
-	if (mostUnderWay !== undefined || odd || history.kills.length > 0) return [];
+	const { limiter, quota, odd, tripMs } = history.world.service;
+	if (quota || odd || history.kills.length > 0) return [];
 	// Requests that are sent before the answers to earlier ones come make a limit of a second look like a longer one.
 	if (limiter && tripMs[1] > limiter.windowMs) return [];
 	const limit = Math.min(limiter?.limit ?? Infinity, limiter?.limitAfter ?? Infinity);

@@ -124,3 +124,45 @@ function heldUpMs(facts: Facts, before: SeenRequest, poll: SeenRequest): number 
 	const create = runById.get(poll.runId ?? '')?.request;
 	return unreadable + asked + refused + away + (create ? askedMs(create) : 0);
 }
+
+/**
+ * How late a result is noticed at most where the service refuses creates alone: so many of its pauses, and more,
+ * also for a run that has taken long, which is polled less often.
+ */
+const PAUSES = 5;
+const NOTICED_WITHIN_MS = 120_000;
+const OF_DURATION = 0.3;
+
+/** If fewer runs may be under way, refused creates look like those of a low limit of requests. */
+const FEW_RUNS = 10;
+
+/** Where no more runs may be under way, those that are have their polls nevertheless. */
+export function pollsBesideRefusedCreates(facts: Facts): string[] {
+	const { service, clockChanges } = facts.history.world;
+	const { quota, limiter, faults, odd } = service;
+	if (
+		!quota?.retryAfter ||
+		quota.runs < FEW_RUNS ||
+		limiter ||
+		faults.length > 0 ||
+		odd ||
+		clockChanges
+	)
+		return [];
+	if (facts.history.kills.length > 0) return [];
+	const pausesMs = PAUSES * Number(quota.retryAfter) * 1_000;
+	return facts.history.runs.flatMap((run) => {
+		const polls = facts.requestsByRun.get(run.id) ?? [];
+		const noticed = polls.find(
+			({ said, execution }) => said === 'finished' && execution === run.request?.execution,
+		);
+		if (!noticed) return [];
+		const { resumesLateMs, options } = facts.spec(noticed.execution);
+		if (resumesLateMs > 0 || Number(options.pollInterval ?? 0) > 0) return [];
+		const lateMs = noticed.sentAt - run.endsAt;
+		const mostMs = NOTICED_WITHIN_MS + pausesMs + OF_DURATION * (run.endsAt - run.createdAt);
+		return lateMs > mostMs
+			? [`${run.id} was noticed ${Math.round(lateMs / 1_000)} s after its end`]
+			: [];
+	});
+}

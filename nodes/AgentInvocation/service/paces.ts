@@ -1,0 +1,91 @@
+import type { Answer } from './answer';
+import { Pace } from './pace';
+import { retryAfterMs } from './retryPolicy';
+
+/** What a request is for: a run, or anything else. */
+export type Priority = 'create' | 'poll';
+
+/**
+ * When requests with one API key may be sent, by what they are for. They share one pace (`pace.ts`), unless the
+ * service refuses creates alone, since no more runs may be under way: what these learn then is no limit of polls.
+ * Moments are those of the clock, in ms.
+ */
+export class Paces {
+	private readonly creates = new Pace();
+
+	/** The same as that of creates, unless these alone are refused. */
+	private polls = this.creates;
+
+	private createsUnderWay = 0;
+
+	/** How many creates in a row were carried. */
+	private createsCarried = 0;
+
+	/** When the latest refusal of a poll came. */
+	private pollRefusedAt = -Infinity;
+
+	/** Whether the service seems to refuse creates alone. */
+	get areCreatesRefused(): boolean {
+		return this.polls !== this.creates;
+	}
+
+	/** Until when the service asks clients to back off. */
+	get pausedUntil(): number {
+		return this.polls.pausedUntil;
+	}
+
+	/** When the next request of any kind may be sent. */
+	get opensFirstAt(): number {
+		return Math.min(this.opensAt('create'), this.opensAt('poll'));
+	}
+
+	/**
+	 * When the next such request may be sent; Infinity where an answer decides. While creates alone are refused, one
+	 * of them is sent at a time, and one more for each that is carried.
+	 */
+	opensAt(priority: Priority): number {
+		if (priority === 'poll') return this.polls.opensAt;
+		const isHeld = this.areCreatesRefused && this.createsUnderWay > this.createsCarried;
+		return isHeld ? Infinity : this.creates.opensAt;
+	}
+
+	/** A request is sent. */
+	take(priority: Priority, now: number): void {
+		this.paceOf(priority).take(now);
+		if (priority === 'create') this.createsUnderWay++;
+	}
+
+	/**
+	 * Learns from an answer.
+	 *
+	 * @param sentAt when its request was sent
+	 */
+	learn(priority: Priority, answer: Answer, sentAt: number, now: number): void {
+		if (priority === 'create') {
+			this.learnFromCreate(answer, sentAt, now);
+			return;
+		}
+		if (answer.kind === 'rateLimited') {
+			this.polls = this.creates;
+			this.pollRefusedAt = now;
+		}
+		this.polls.learn(answer, sentAt, now);
+	}
+
+	private learnFromCreate(answer: Answer, sentAt: number, now: number): void {
+		const isRefused = answer.kind === 'rateLimited';
+		this.createsUnderWay--;
+		this.createsCarried = isRefused ? 0 : this.createsCarried + 1;
+		this.creates.learn(answer, sentAt, now);
+		if (!isRefused) return;
+		if (!this.areCreatesRefused) {
+			if (sentAt <= this.pollRefusedAt || !this.creates.isRefusedTooSoon(answer)) return;
+			this.polls = new Pace(this.creates);
+		}
+		this.polls.pauseUntil(now + retryAfterMs(answer));
+	}
+
+	private paceOf(priority: Priority): Pace {
+		return priority === 'create' ? this.creates : this.polls;
+	}
+}

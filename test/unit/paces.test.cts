@@ -1,0 +1,112 @@
+import type { Answer } from '../../nodes/AgentInvocation/service/answer.ts';
+import { Paces, type Priority } from '../../nodes/AgentInvocation/service/paces.ts';
+
+const SECOND = 1_000;
+const TRIP_MS = 50;
+const refusal: Answer = { kind: 'rateLimited', status: 429, retryAfter: '20' };
+const carried: Answer = { kind: 'ok', status: 200 };
+
+/** Sends requests one after the other, each as soon as it may be sent, and has them answered. */
+class Client {
+	readonly paces = new Paces();
+	now = 0;
+
+	send(priority: Priority, answer: Answer): void {
+		this.now = Math.max(this.now, this.paces.opensAt(priority));
+		const sentAt = this.now;
+		this.paces.take(priority, sentAt);
+		this.now += TRIP_MS;
+		this.paces.learn(priority, answer, sentAt, this.now);
+	}
+}
+
+/** A client whose creates were refused soon after a pause in which nothing but a few were. */
+function withCreatesRefused(): Client {
+	const client = new Client();
+	for (let n = 0; n < 40; n++) client.send('poll', carried);
+	client.send('create', refusal);
+	client.send('poll', carried);
+	client.send('create', refusal);
+	return client;
+}
+
+test('creates that are refused long before a limit can have been met are told apart', () => {
+	const { paces, now } = withCreatesRefused();
+	expect(paces.areCreatesRefused).toBe(true);
+	expect(paces.pausedUntil).toBe(now + 20 * SECOND);
+});
+
+test('a refusal when as much was carried as ever is that of a limit', () => {
+	const client = new Client();
+	for (let n = 0; n < 40; n++) client.send('poll', carried);
+	client.send('create', refusal);
+	expect(client.paces.areCreatesRefused).toBe(false);
+});
+
+test('so may be the one after a pause in which nothing was carried', () => {
+	const client = new Client();
+	for (let n = 0; n < 40; n++) client.send('poll', carried);
+	client.send('create', refusal);
+	client.send('create', refusal);
+	expect(client.paces.areCreatesRefused).toBe(false);
+});
+
+test('without Retry-After, pauses are too short to tell', () => {
+	const client = new Client();
+	const bare: Answer = { kind: 'rateLimited', status: 429 };
+	for (let n = 0; n < 40; n++) client.send('poll', carried);
+	for (let n = 0; n < 9; n++) {
+		client.send('create', bare);
+		client.send('poll', carried);
+	}
+	expect(client.paces.areCreatesRefused).toBe(false);
+});
+
+test('polls go on as fast as before, and pause for as long as the service asks', () => {
+	const client = withCreatesRefused();
+	const from = client.paces.opensAt('poll');
+	expect(from).toBe(client.paces.pausedUntil);
+	for (let n = 0; n < 20; n++) client.send('poll', carried);
+	expect(client.now - from).toBeLessThan(10 * SECOND);
+	expect(client.paces.opensAt('create')).toBeGreaterThanOrEqual(from);
+});
+
+test('one create is sent at a time, and one more for each that is carried', () => {
+	const client = withCreatesRefused();
+	const { paces } = client;
+	let now = paces.opensAt('create');
+	for (const most of [1, 2, 4]) {
+		for (let n = 1; n < most; n++) {
+			paces.take('create', now);
+			expect(paces.opensAt('create')).toBeLessThan(Infinity);
+		}
+		paces.take('create', now);
+		expect(paces.opensAt('create')).toBe(Infinity);
+		expect(paces.opensFirstAt).toBe(paces.opensAt('poll'));
+		for (let n = 0; n < most; n++) paces.learn('create', carried, now, now);
+		now += SECOND;
+	}
+});
+
+test('a refused poll shows that it is a limit of requests after all', () => {
+	const client = withCreatesRefused();
+	client.send('poll', refusal);
+	const { paces, now } = client;
+	expect(paces.areCreatesRefused).toBe(false);
+	expect(paces.opensAt('create')).toBe(paces.opensAt('poll'));
+	expect(paces.pausedUntil).toBe(now + 20 * SECOND);
+});
+
+test('creates that were under way when a poll was refused show nothing', () => {
+	const client = withCreatesRefused();
+	const { paces } = client;
+	client.now = paces.opensAt('create');
+	paces.take('create', client.now);
+	const sentAt = client.now;
+	client.send('poll', carried);
+	client.send('poll', refusal);
+	const { pausedUntil } = paces;
+	paces.learn('create', { ...refusal, retryAfter: '1' }, sentAt, client.now + TRIP_MS);
+	expect(paces.areCreatesRefused).toBe(false);
+	expect(paces.pausedUntil).toBe(pausedUntil);
+});
