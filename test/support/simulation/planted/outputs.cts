@@ -150,7 +150,7 @@ export const ofOutputs: PlantedDefect[] = [
 	plant(
 		'a result of JSON is not looked for',
 		'waiting/output.ts',
-		'parseJsonOutput(run.output)',
-		'parseJsonOutput(run.output.toUpperCase())',
+		'parseJsonOutput(String(output.output))',
+		'String(output.output)',
 	),
 ];

@@ -1,4 +1,4 @@
-import { plant, type PlantedDefect } from './plant.cts';
+import { plant, plantAll, type PlantedDefect } from './plant.cts';
 
 /** What goes wrong with requests, their answers and their waits. */
 export const ofRequests: PlantedDefect[] = [
@@ -80,11 +80,20 @@ export const ofRequests: PlantedDefect[] = [
 		'failed(mayHaveStarted ? inDoubt : item, failure)',
 		"failed(mayHaveStarted ? { is: 'notBegun' } : { is: 'notBegun' }, failure)",
 	),
-	plant(
+	plantAll(
 		'what is in doubt is begun again',
-		'items/nodePass.ts',
-		'this.startsRuns && isOnlyDoubt ? heldBack(item)',
-		'!this.startsRuns && isOnlyDoubt ? heldBack(item)',
+		plant(
+			'at the beginning',
+			'items/nodePass.ts',
+			'this.startsRuns && isOnlyDoubt ? heldBack(item)',
+			'!this.startsRuns && isOnlyDoubt ? heldBack(item)',
+		),
+		plant(
+			'before its create',
+			'operations/run/startRun.ts',
+			'if (isInDoubt(item)) return heldBack(item);',
+			'if (isInDoubt(item) && !bindings) return heldBack(item);',
+		),
 	),
 	plant(
 		'an earlier run is not waited for',
@@ -149,8 +158,8 @@ export const ofRequests: PlantedDefect[] = [
 	plant(
 		'wrong items keep no others from starting',
 		'items/checks.ts',
-		"if ((item.is !== 'notBegun' && item.is !== 'inDoubt') || !failure) continue;",
-		"if (item.is !== 'notBegun' || !unanswered || !failure) continue;",
+		'wrong.get(index) ?? (free.has(index) ? undefined : ofOthers)',
+		'free.has(index) ? undefined : ofOthers',
 	),
 	plant(
 		'a check without an answer is taken for passed',

@@ -13,7 +13,7 @@ const REPORT = path.join(__dirname, '../REPORT.md');
 const WORLDS_EACH = 2_500;
 
 /** The most in which a planted defect is looked for. */
-const WORLDS_FOR_PLANTED = 5_000;
+const WORLDS_FOR_PLANTED = 20_000;
 
 /** Tries worlds and planted defects, on all cores, and writes the report. */
 export async function report(worlds: number, seed: number, say: (line: string) => void) {
