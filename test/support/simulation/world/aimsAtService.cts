@@ -145,6 +145,60 @@ export const leftAlone: fc.Arbitrary<Part> = fc.record({
 	kills: noKills,
 });
 
+/** A low limit that rises while many runs are being started. */
+export const risenLimits: fc.Arbitrary<Part> = fc.record({
+	service: services({
+		...untroubled,
+		limiter: fc.record({
+			kind: fc.constantFrom('fixed', 'sliding', 'bucket'),
+			limit: fc.integer({ min: 2, max: 4 }),
+			windowMs: fc.constant(10_000),
+			retryAfter: fc.constantFrom('seconds', 'none', 'date'),
+			changesAtMs: fc.integer({ min: 30_000, max: 200_000 }),
+			limitAfter: fc.integer({ min: 50, max: 100 }),
+		}),
+		tripMs: fc.constantFrom<Array<[number, number]>>([5, 5], [20, 80]),
+	}),
+	executions: one(
+		executionWith({
+			...creates,
+			...undisturbed,
+			waits: fc.constant(false),
+			agentMode: fc.constant('id'),
+			maxTries: fc.constant(0),
+			items: itemsOf(short, 250, 400),
+			options: optionsWith({ maxConcurrency: never, checkFirst: never }),
+		}),
+	),
+	kills: noKills,
+});
+
+/** A limit whose refusals name a date, at n8n's clocks that are set to another time. */
+export const otherClocks: fc.Arbitrary<Part> = fc.record({
+	service: services({
+		...untroubled,
+		limiter: fc.record({
+			kind: fc.constantFrom('fixed', 'sliding', 'bucket'),
+			limit: fc.integer({ min: 1, max: 5 }),
+			windowMs: fc.constantFrom(10_000, 60_000),
+			retryAfter: fc.constant('date' as const),
+		}),
+	}),
+	executions: one(
+		executionWith({
+			...creates,
+			...undisturbed,
+			maxTries: fc.constant(0),
+			items: itemsOf(short, 5, 20),
+		}),
+	),
+	kills: noKills,
+	clockChanges: fc.array(
+		fc.record({ atMs: ms(3_000), byMs: fc.integer({ min: -7_200_000, max: 7_200_000 }) }),
+		{ minLength: 1, maxLength: 1 },
+	),
+});
+
 /** Many items of a key that may have few runs under way, and to whose further creates the service says when to come again. */
 export const quotas: fc.Arbitrary<Part> = fc.record({
 	service: services({
@@ -161,7 +215,7 @@ export const quotas: fc.Arbitrary<Part> = fc.record({
 			key: fc.constant(0),
 			waits: fc.constant(true),
 			maxTries: fc.constant(0),
-			items: itemsOf(itemThatTakes(fc.integer({ min: 20_000, max: 400_000 })), 20, 80),
+			items: itemsOf(itemThatTakes(fc.integer({ min: 20_000, max: 400_000 })), 20, 140),
 			options: optionsWith({ timeout: never, pollInterval: never, maxConcurrency: never }),
 		}),
 		{ minLength: 1, maxLength: 2 },

@@ -15,6 +15,7 @@ import {
 	leavesAlone,
 	recovers,
 	takesTurns,
+	usesRisenLimits,
 } from './promises/pace.cts';
 import { asksAtOnce, parksLongWaits, parksWhereItMay } from './promises/parks.cts';
 import {
@@ -44,6 +45,7 @@ export const invariants: Record<string, (facts: Facts) => string[]> = {
 	'Executions take turns': takesTurns,
 	'A rate limit pauses all requests': leavesAlone,
 	'Refusals of a while ago do not slow the node down': recovers,
+	'A limit that has risen is used': usesRisenLimits,
 	'A run is polled neither too often nor too seldom': pollsInMeasure,
 	'Runs are polled while creates alone are refused': pollsBesideRefusedCreates,
 	'A run that is not waited for is not polled': pollsOnlyWhatWaits,

@@ -20,8 +20,10 @@ import {
 	checked,
 	crowds,
 	leftAlone,
+	otherClocks,
 	quotas,
 	refusedByChance,
+	risenLimits,
 } from './aimsAtService.cts';
 import { services } from './worldsServices.cts';
 import type { World } from './world.cts';
@@ -77,6 +79,8 @@ export const worlds: fc.Arbitrary<World> = fc
 			{ weight: 1, arbitrary: leftAlone },
 			{ weight: 1, arbitrary: quotas },
 			{ weight: 1, arbitrary: refusedByChance },
+			{ weight: 1, arbitrary: risenLimits },
+			{ weight: 1, arbitrary: otherClocks },
 			{ weight: 2, arbitrary: calls },
 			{ weight: 1, arbitrary: agentLists },
 			{ weight: 2, arbitrary: checked },

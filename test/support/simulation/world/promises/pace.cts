@@ -176,6 +176,28 @@ export function recovers(facts: Facts): string[] {
 	});
 }
 
+/** How long the node may take to find out that a limit has risen, in ms. */
+const RISEN_MS = 600_000;
+
+/** A limit that has risen is used some time later. */
+export function usesRisenLimits({ history }: Facts): string[] {
+	const { limiter, quota, odd, faults } = history.world.service;
+	if (!limiter || quota || odd || faults.length > 0 || history.kills.length > 0) return [];
+	const { limit, limitAfter = limit, changesAtMs = 0, windowMs } = limiter;
+	const [spec, ...others] = history.world.executions;
+	// Of what is not waited for, the limit alone decides how fast it is sent.
+	const isFree = spec!.waits === false && spec!.options.maxConcurrency === undefined;
+	if (limitAfter <= limit || !isFree || others.length > 0) return [];
+	const sent = history.requests
+		.filter(({ kind, sentAt }) => kind === 'create' && sentAt > changesAtMs + RISEN_MS)
+		.map(({ sentAt }) => sentAt);
+	const mostMs = (10 * CREATES * windowMs) / limitAfter;
+	const slow = sent.find((from, nth) => sent[nth + CREATES]! - from > mostMs);
+	return slow === undefined
+		? []
+		: [`few creates were sent after ${Math.round(slow)}, long after the limit had risen`];
+}
+
 /** How many requests a second the node begins with. */
 const FIRST_RATE = 80;
 
