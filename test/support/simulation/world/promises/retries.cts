@@ -49,7 +49,12 @@ export function refusesLast(facts: Facts): string[] {
 		);
 		const left = known.find(({ id }) => {
 			const polls = facts.requestsByRun.get(id) ?? [];
-			return !polls.some(({ said, execution }) => said === 'finished' || execution === attempt);
+			// What an earlier attempt was told not to exist is not asked for again.
+			const isGone = polls.at(-1)?.fault === 'unknownRun';
+			const isAsked = polls.some(
+				({ said, execution }) => said === 'finished' || execution === attempt,
+			);
+			return !isGone && !isAsked;
 		});
 		return left
 			? [`execution ${attempt.id} refuses an item before it has asked for ${left.id}`]
