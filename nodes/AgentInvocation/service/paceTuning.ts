@@ -83,5 +83,8 @@ export const PART_OF_REFUSED = 1 / 6;
 /** By how much sending catches up if a timer was late, in ms (no row: the bench's timers are never late). */
 export const CATCH_UP_MS = 50;
 
-/** If a smaller share than this is carried before a refusal, it is not the limit that was met before. */
+/**
+ * If a smaller share than this was carried before a refusal of a create, it is not the limit of before that was met
+ * (no row: the bench's limits refuse all requests alike).
+ */
 export const MUCH_LESS = 0.5;
