@@ -58,7 +58,6 @@ export class Rate {
 	/** How many closures in a row came after few requests. */
 	private fewInARow = 0;
 
-	/** What was sent lately. */
 	readonly recent = new RecentRequests(3 * HOLD_MS);
 
 	/** @param rate the first one, in requests a second */

@@ -180,13 +180,15 @@ export function recovers(facts: Facts): string[] {
 const RISEN_MS = 600_000;
 
 /** A limit that has risen is used some time later. */
-export function usesRisenLimits({ history }: Facts): string[] {
+export function usesRisenLimits(facts: Facts): string[] {
+	const { history } = facts;
 	const { limiter, quota, odd, faults } = history.world.service;
 	if (!limiter || quota || odd || faults.length > 0 || history.kills.length > 0) return [];
 	const { limit, limitAfter = limit, changesAtMs = 0, windowMs } = limiter;
-	const [spec, ...others] = history.world.executions;
+	const [attempt, ...others] = history.attempts;
 	// Of what is not waited for, the limit alone decides how fast it is sent.
-	const isFree = spec!.waits === false && spec!.options.maxConcurrency === undefined;
+	const { waits, options } = facts.spec(attempt!);
+	const isFree = waits === false && options.maxConcurrency === undefined;
 	if (limitAfter <= limit || !isFree || others.length > 0) return [];
 	const sent = history.requests
 		.filter(({ kind, sentAt }) => kind === 'create' && sentAt > changesAtMs + RISEN_MS)
