@@ -2,7 +2,7 @@ import type { Answer } from './answer';
 import type { Closure } from './closure';
 import {
 	CATCH_UP_MS,
-	MUCH_LESS,
+	LEAST_BY_CHANCE,
 	MOST_UNDER_WAY_AT_FIRST,
 	PART_OF_REFUSED,
 	SECOND,
@@ -115,7 +115,9 @@ export class Pace {
 		if (!this.closure || askedMs === 0) return false;
 		const { from, ranMs } = this.closure;
 		const carried = this.carried - this.carriedBefore;
-		return carried > 0 && carried < MUCH_LESS * this.rate.recent.mostInARow(ranMs + askedMs, from);
+		return (
+			carried > 0 && carried < LEAST_BY_CHANCE * this.rate.recent.mostInARow(ranMs + askedMs, from)
+		);
 	}
 
 	/** Nothing is sent before a moment. */

@@ -54,8 +54,9 @@ export const ALMOST = 0.95;
 export const LEAST_KEPT = { unknown: 0.25, known: 0.5 };
 
 /**
- * If a smaller share than this is carried, the others are not refused by chance. With 0.5, '600 in 60 s, bucket'
- * refuses 42%; with 0.95, '2% refused at random' carries 0.42.
+ * If a smaller share than this is carried, the others are not refused by chance. If a smaller share of the most was
+ * carried before a create is refused, that is no limit of requests. With 0.5, '600 in 60 s, bucket' refuses 42%;
+ * with 0.95, '2% refused at random' carries 0.42.
  */
 export const LEAST_BY_CHANCE = 0.75;
 
@@ -82,9 +83,3 @@ export const PART_OF_REFUSED = 1 / 6;
 
 /** By how much sending catches up if a timer was late, in ms (no row: the bench's timers are never late). */
 export const CATCH_UP_MS = 50;
-
-/**
- * If a smaller share than this was carried before a refusal of a create, it is not the limit of before that was met
- * (no row: the bench's limits refuse all requests alike).
- */
-export const MUCH_LESS = 0.5;

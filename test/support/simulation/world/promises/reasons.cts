@@ -255,10 +255,17 @@ function carriedNothing(facts: Facts, { attempt, tag, at }: SaidFailure): boolea
 		);
 		const isLimited = ({ status }: SeenRequest) => status === 429;
 		const carried = before.filter((one) => one.status !== undefined && !isLimited(one));
-		const pauses = before.filter(isLimited).map((one) => one.answeredAt + askedMs(one));
 		const times = carried.map(({ answeredAt }) => answeredAt).sort((a, b) => a - b);
-		const ends = [...times, Math.max(at + LONGEST_BACKOFF_MS, ...pauses)];
-		return ends.some((end, nth) => end - (ends[nth - 1] ?? 0) >= PATIENCE_MS);
+		// What is carried after a pause was asked for comes too late: what cannot wait for its end was given up by then.
+		const pauses = before.filter(isLimited).map((one) => ({
+			from: times.filter((time) => time <= one.answeredAt).at(-1) ?? 0,
+			until: one.answeredAt + askedMs(one),
+		}));
+		const silences = [...times, at + LONGEST_BACKOFF_MS].map((until, nth, all) => ({
+			from: all[nth - 1] ?? 0,
+			until,
+		}));
+		return [...pauses, ...silences].some(({ from, until }) => until - from >= PATIENCE_MS);
 	});
 }
 
