@@ -149,6 +149,37 @@ export const replaced: fc.Arbitrary<Part> = fc.record({
 	),
 });
 
+/** n8n ends while items begin after a stored wait, and its clock is set back before the Retry. */
+export const setBack: fc.Arbitrary<Part> = fc
+	.record({
+		killedAtMs: fc.integer({ min: 70_000, max: 900_000 }),
+		byMs: fc.integer({ min: 1_000_000, max: 7_200_000 }),
+	})
+	.chain(({ killedAtMs, byMs }) =>
+		fc.record({
+			service: services(untroubled),
+			executions: one(
+				executionWith({
+					...creates,
+					...undisturbed,
+					savesProgress: fc.constant(false),
+					items: itemsOf(itemThatTakes(fc.integer({ min: 70_000, max: 300_000 })), 3, 8),
+					options: optionsWith({
+						timeout: never,
+						checkFirst: never,
+						maxConcurrency: fc.constantFrom(1, 2),
+						whereToWait: fc.constant('stored'),
+					}),
+					maxTries: fc.constant(0),
+					resumesLateMs: fc.constant(0),
+					retries: fc.array(retry, { minLength: 1, maxLength: 1 }),
+				}),
+			),
+			kills: fc.constant([{ atMs: killedAtMs, awayMs: 10_000 }]),
+			clockChanges: fc.constant([{ atMs: killedAtMs + 1_000, byMs: -byMs }]),
+		}),
+	);
+
 /** Attempts of Retry On Fail, while the way to the service is out of order for some time. */
 export const attempts: fc.Arbitrary<Part> = fc.record({
 	service: services({
