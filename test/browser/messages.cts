@@ -128,7 +128,7 @@ export const errors: Row[] = [
 	[
 		"'Agent' gives a name",
 		{ parameters: create('={{ "Daily" }}') },
-		"'Agent' is not a whole number: Daily",
+		"'Agent' is not an agent ID: Daily",
 		CHOOSE,
 	],
 	[

@@ -171,7 +171,7 @@ describe.each<HostName>(['n8n-2', 'n8n-1'])('in %s', (hostName) => {
 		const { runId } = sandbox.runs.all.filter(({ agentId }) => agentId === 5).at(-1)!;
 		expect(bad).toHaveLength(2);
 		expect(bad[0]!.error).toContain(runId);
-		expect(bad[1]!.error).toBe("'Agent' is not a whole number: none");
+		expect(bad[1]!.error).toBe("'Agent' is not an agent ID: none");
 		// n8n 1 keeps the message alone.
 		if (!isOld) {
 			expect(bad).toMatchObject([

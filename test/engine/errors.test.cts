@@ -417,7 +417,7 @@ describe("'Continue (using error output)'", () => {
 		const messages = jsonOf(errors).map(({ error }) => error);
 		expect(messages).toEqual([
 			expect.stringContaining(`(run ${runId} of agent 5)`),
-			"'Agent' is not a whole number: x",
+			"'Agent' is not an agent ID: x",
 			'Agent 4711 was not found',
 		]);
 		// Older engines keep nothing else.

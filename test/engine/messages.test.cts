@@ -92,7 +92,7 @@ describe('what the node says about its settings when it is executed', () => {
 
 	const rows: Row[] = [
 		[createRun('={{ "" }}'), "'Agent' is empty", CHOOSE],
-		[createRun('={{ "Daily" }}'), "'Agent' is not a whole number: Daily", CHOOSE],
+		[createRun('={{ "Daily" }}'), "'Agent' is not an agent ID: Daily", CHOOSE],
 		[getRun(1, '={{ "" }}'), "'Run ID' is empty", FROM_CREATE],
 		[getRun(1, 'a/b'), "'Run ID' is not a run ID: a/b", FROM_CREATE],
 		[

@@ -78,9 +78,11 @@ test.each([
 		}),
 	],
 	['JSON', (date: string) => createRun(2, `={{ { region: ${date.slice(3, -2)} } }}`, notWaiting)],
-])("a date of n8n's expressions is text, in %s", async (_, nodeWith) => {
+])("a date is text, n8n's or JavaScript's, in %s", async (_, nodeWith) => {
 	await run(sandbox.current, nodeWith("={{ DateTime.fromISO('2026-01-02T03:04:05Z').toUTC() }}"));
-	expect(sentBindings()).toEqual([{ name: 'region', value: '2026-01-02T03:04:05.000Z' }]);
+	await run(sandbox.current, nodeWith("={{ new Date('2026-01-02T03:04:05Z') }}"));
+	const body = { parameter_bindings: [{ name: 'region', value: '2026-01-02T03:04:05.000Z' }] };
+	expect(creates(sandbox.current).map((create) => create.body)).toEqual([body, body]);
 });
 
 test('name-value pairs become bindings', async () => {

@@ -16,7 +16,7 @@ function wrong(items: number[], said: Said = {}): Said {
 	};
 }
 
-const WRONG = "'Agent' is not a whole number: one";
+const WRONG = "'Agent' is not an agent ID: one";
 
 describe('an item that fails ends the node, and the message', () => {
 	const GO_ON =

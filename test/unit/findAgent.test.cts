@@ -32,17 +32,17 @@ test.each<[unknown, unknown]>([
 test.each<[unknown, string]>([
 	['', "'Agent' is empty"],
 	[undefined, "'Agent' is empty"],
-	[true, "'Agent' is not a whole number: true"],
+	[true, "'Agent' is not an agent ID: true"],
 	[{ mode: 'name', value: ' ' }, "'Agent' is empty"],
 	[{ mode: 'name' }, "'Agent' is empty"],
 	[{ mode: 'id', value: '' }, "'Agent' is empty"],
-	['seven', "'Agent' is not a whole number: seven"],
-	['7a', "'Agent' is not a whole number: 7a"],
-	['07', "'Agent' is not a whole number: 07"],
-	['1e3', "'Agent' is not a whole number: 1e3"],
-	[1.5, "'Agent' is not a whole number: 1.5"],
-	[-1, "'Agent' is not a whole number: -1"],
-	['9007199254740993', "'Agent' is not a whole number: 9007199254740993"],
+	['seven', "'Agent' is not an agent ID: seven"],
+	['7a', "'Agent' is not an agent ID: 7a"],
+	['07', "'Agent' is not an agent ID: 07"],
+	['1e3', "'Agent' is not an agent ID: 1e3"],
+	[1.5, "'Agent' is not an agent ID: 1.5"],
+	[-1, "'Agent' is not an agent ID: -1"],
+	['9007199254740993', "'Agent' is not an agent ID: 9007199254740993"],
 ])('%j as an agent: %s', (given, message) => {
 	expect(outcomeOf(() => readAgent(given))).toEqual(failing(message));
 });

@@ -30,13 +30,13 @@ test('with waiting, gives it once it has finished, and polls at once', async () 
 });
 
 test.each([
-	['an agent', { agentId: 'seven' }, /'Agent' is not a whole number: seven/],
+	['an agent', { agentId: 'seven' }, /'Agent' is not an agent ID: seven/],
 	['a run ID', { runId: '../x' }, /'Run ID' is not a run ID: \.\.\/x/],
 	['no run ID', { runId: '' }, /'Run ID' is empty/],
 	['a run ID that is nothing', { runId: null }, /'Run ID' is empty/],
 	['a run ID that is no number', { runId: NaN }, /'Run ID' is not a run ID: NaN/],
 	['half a character', { runId: '\ud83dabc' }, /'Run ID' is not a run ID/],
-	['a list for an agent', { agentId: [7] }, /'Agent' is not a whole number: an array/],
+	['a list for an agent', { agentId: [7] }, /'Agent' is not an agent ID: an array/],
 	[
 		'a list for a name',
 		{ agentId: { mode: 'name', value: ['Report'] } },

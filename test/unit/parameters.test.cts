@@ -20,9 +20,23 @@ function expectRefusal(result: unknown, message: string, remedy: RegExp): void {
 
 describe('values of any kind', () => {
 	test('become text, and empty ones are left out', () => {
-		const values = { text: ' a ', number: 0, big: 2n ** 64n, truth: false, none: null, empty: '' };
+		const values = {
+			text: ' a ',
+			number: 0,
+			big: 2n ** 64n,
+			truth: false,
+			date: new Date(0),
+			none: null,
+			empty: '',
+		};
 		expect(read({ specifyParameters: 'json', parametersJson: values })).toEqual(
-			bound({ text: ' a ', number: '0', big: '18446744073709551616', truth: 'false' }),
+			bound({
+				text: ' a ',
+				number: '0',
+				big: '18446744073709551616',
+				truth: 'false',
+				date: '1970-01-01T00:00:00.000Z',
+			}),
 		);
 	});
 
@@ -31,6 +45,7 @@ describe('values of any kind', () => {
 		[{}, 'an object'],
 		[NaN, 'no number'],
 		[Infinity, 'no number'],
+		[new Date(NaN), 'an object'],
 	])('but %j is refused', (value, kind) => {
 		expectRefusal(
 			read({ specifyParameters: 'json', parametersJson: { a: 1, city: value } }),

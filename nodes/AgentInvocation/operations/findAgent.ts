@@ -75,7 +75,8 @@ export async function findAgent(given: GivenAgent, work: ItemWork): Promise<numb
 	if (id !== undefined) return id;
 	return fail({
 		message: `The agent named '${shorten(given)}' has no ID that can be used`,
-		description: "Its ID in the service's list is no whole number. Contact the service's support.",
+		description:
+			"In the service's list, its ID is missing, not a whole number, or too large. Contact the service's support.",
 	});
 }
 

@@ -8,7 +8,7 @@ export function readAgentId(value: unknown): number {
 	if (id !== undefined) return id;
 	const given = asText(value ?? '').trim();
 	return fail({
-		message: given === '' ? "'Agent' is empty" : `'Agent' is not a whole number: ${shorten(given)}`,
+		message: given === '' ? "'Agent' is empty" : `'Agent' is not an agent ID: ${shorten(given)}`,
 		description:
 			"Choose an agent from the list in 'Agent', or enter its ID, a whole number such as 42. An expression must give that number for every item.",
 	});

@@ -132,7 +132,10 @@ function bind(given: GivenParameter[]): ParameterBinding[] {
 	}
 	return given
 		.filter(({ value }) => !isEmpty(value))
-		.map(({ name, value }) => ({ name, value: String(value) }));
+		.map(({ name, value }) => ({
+			name,
+			value: isDate(value) ? value.toISOString() : String(value),
+		}));
 }
 
 function isEmpty(value: unknown): boolean {
@@ -141,5 +144,10 @@ function isEmpty(value: unknown): boolean {
 
 function isScalar(value: unknown): boolean {
 	if (typeof value === 'number') return Number.isFinite(value);
-	return isEmpty(value) || ['string', 'boolean', 'bigint'].includes(typeof value);
+	return isEmpty(value) || isDate(value) || ['string', 'boolean', 'bigint'].includes(typeof value);
+}
+
+/** A date that an expression has made. n8n itself turns its own kind of dates into text. */
+function isDate(value: unknown): value is Date {
+	return value instanceof Date && !Number.isNaN(value.getTime());
 }
