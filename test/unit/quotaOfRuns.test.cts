@@ -1,4 +1,9 @@
-import { execute, OwnWorld, type Said } from '../support/simulation/ownWorld.cts';
+import {
+	execute,
+	OwnWorld,
+	type Said,
+	type SaidExecution,
+} from '../support/simulation/ownWorld.cts';
 import type { Hand } from '../support/simulation/world/hand.cts';
 import { itemNumberOf } from '../support/simulation/world/history.cts';
 
@@ -6,13 +11,26 @@ import { itemNumberOf } from '../support/simulation/world/history.cts';
 const SECOND = 1_000;
 const DAY_MS = 86_400_000;
 
-/** Refuses the creates of all items from this one on, asking to back off for so many seconds. */
-const refusing = (first: number, retryAfter: string | undefined): Hand => ({
+/** Refuses the creates of an execution's items from this one on, asking to back off for so many seconds. */
+const refusing = (
+	first: number,
+	retryAfter: string | undefined,
+	{ kinds = ['create'], of = 0 }: { kinds?: string[]; of?: number } = {},
+): Hand => ({
 	respond: ({ kind, tag, execution }) =>
-		kind === 'create' && execution.index === 0 && itemNumberOf(tag!) >= first
+		kinds.includes(kind) && execution.index === of && itemNumberOf(tag!) >= first
 			? { statusCode: 429, ...(retryAfter && { headers: { 'retry-after': retryAfter } }) }
 			: undefined,
 });
+
+/** How long after the ends of runs their results were noticed, in ms, ascending. */
+const latenessOf = (world: OwnWorld): number[] =>
+	world.runs
+		.map(({ id, endsAt }) => {
+			const seen = world.requests.find(({ runId, said }) => runId === id && said === 'finished');
+			return seen!.answeredAt - endsAt;
+		})
+		.sort((one, other) => one - other);
 
 const trips: Said = { service: { tripMs: [100, 300] }, onError: 'continueRegularOutput' };
 
@@ -75,6 +93,39 @@ test.each([undefined, '60'])(
 	},
 );
 
+// With one poll for each pause, lateness would be ten to thirty times as long.
+test.each([1, 20])(
+	'a budget that is used up leaves the other runs their polls (%d items beyond it)',
+	async (beyond) => {
+		const world = new OwnWorld({
+			...trips,
+			count: 50 + beyond,
+			runOf: (item) => ({ durationMs: (60 + item) * SECOND }),
+			hand: refusing(50, '60'),
+		});
+		const { jsons } = await world.execute();
+		expect(jsons.filter(({ status }) => status === 'succeeded')).toHaveLength(50);
+		expect(latenessOf(world).at(-1)).toBeLessThan(120 * SECOND);
+	},
+);
+
+test.each<[string[], SaidExecution]>([
+	[['create'], {}],
+	[['dryRun'], { options: { checkFirst: true } }],
+	[['dryRun'], { options: { dryRun: true } }],
+])('so does that of another execution, whose %j are refused (%j)', async (kinds, other) => {
+	const world = new OwnWorld({
+		...trips,
+		count: 50,
+		runOf: (item) => ({ durationMs: (60 + item) * SECOND }),
+		hand: refusing(0, '60', { kinds, of: 1 }),
+		beside: [{ startsAtMs: 30 * SECOND, count: 20, onError: 'continueRegularOutput', ...other }],
+	});
+	const { jsons } = await world.execute();
+	expect(jsons.map(({ status }) => status)).toEqual(Array(50).fill('succeeded'));
+	expect(latenessOf(world).at(-1)).toBeLessThan(180 * SECOND);
+});
+
 test('one run at a time: each item has its result', async () => {
 	const { jsons } = await execute({
 		count: 4,
@@ -127,11 +178,7 @@ test.each([
 			runOf: (item) => ({ durationMs: durationS * (1 + (item % 7) / 10) * SECOND }),
 		});
 		expect(jsons.map(({ status }) => status)).toEqual(Array(count).fill('succeeded'));
-		const lateness = world.runs.map(({ id, endsAt }) => {
-			const seen = world.requests.find(({ runId, said }) => runId === id && said === 'finished');
-			return seen!.answeredAt - endsAt;
-		});
-		lateness.sort((one, other) => one - other);
+		const lateness = latenessOf(world);
 		// With one poll for each pause, the median would be ten to thirty times as long.
 		expect(lateness[count / 2]).toBeLessThan(Number(retryAfter) * SECOND);
 		expect(lateness.at(-1)).toBeLessThan((120 + 3 * Number(retryAfter)) * SECOND);

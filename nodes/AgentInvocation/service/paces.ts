@@ -2,7 +2,7 @@ import type { Answer } from './answer';
 import { Pace } from './pace';
 import { retryAfterMs } from './retryPolicy';
 
-/** What a request is for: a run, or anything else. */
+/** What a request is: a create, which may be a dry run, or any other. */
 export type Priority = 'create' | 'poll';
 
 /**

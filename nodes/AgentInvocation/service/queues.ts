@@ -47,6 +47,15 @@ export class Queues<W extends Waiter> {
 		if (queue?.create.size === 0 && queue.poll.size === 0) this.queues.delete(owner);
 	}
 
+	/** The first poll that has waited since before a moment. */
+	pollFrom(moment: number): W | undefined {
+		for (const queue of this.queues.values()) {
+			const [poll] = queue.poll;
+			if (poll && poll.cameAt < moment) return poll;
+		}
+		return undefined;
+	}
+
 	/**
 	 * The first request of each kind, in the order of their turns.
 	 *

@@ -8,9 +8,9 @@ export interface Admission {
 	/** Whose request it is. Owners take turns. */
 	owner: object;
 	/**
-	 * 'poll' is any request that is no create. An owner's creates go before its polls, so that runs start early. But
-	 * each third turn goes to a poll that has waited long. So does the first one after a refusal, and all of them while
-	 * creates alone are refused.
+	 * An owner's creates go before its polls, so that runs start early. But each third turn goes to a poll that has
+	 * waited long, and so does the first one after a refusal. While creates alone are refused, all polls that have
+	 * waited through a pause go first.
 	 */
 	priority: Priority;
 	/** From when its patience counts, by the clock. */
@@ -149,10 +149,12 @@ export class RateLimiter {
 	private next(): Request | undefined {
 		const { paces } = this;
 		const now = clock.now();
+		// If the next create is refused, there is another pause.
+		const poll = paces.areCreatesRefused && this.queues.pollFrom(paces.pausedUntil);
+		if (poll) return poll;
 		const soonest = Math.max(now, paces.opensFirstAt);
-		const arePollsFirst = this.isAfterRefusal || paces.areCreatesRefused;
 		let first: Request | undefined;
-		for (const waiter of this.queues.inOrder(now, arePollsFirst)) {
+		for (const waiter of this.queues.inOrder(now, this.isAfterRefusal)) {
 			if (paces.opensAt(waiter.priority) <= soonest) return waiter;
 			first ??= waiter;
 		}

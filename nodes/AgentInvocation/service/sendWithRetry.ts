@@ -29,9 +29,8 @@ export async function sendOnce<T>(
 	patience: Patience,
 ): Promise<Answer<T>> {
 	const { limiter } = service;
-	const { startsRun = false } = request;
 	const { signal, deadline = Infinity } = patience;
-	const priority = startsRun ? 'create' : 'poll';
+	const priority = request.method === 'POST' ? 'create' : 'poll';
 	const turn = await limiter.admit({
 		owner: service.owner,
 		priority,

@@ -9,6 +9,18 @@ export const ofRequests: PlantedDefect[] = [
 		'false',
 	),
 	plant(
+		'creates that are refused go before polls that have waited',
+		'service/rateLimiter.ts',
+		'paces.areCreatesRefused && this.queues.pollFrom(paces.pausedUntil)',
+		'undefined',
+	),
+	plant(
+		'a refused dry run is taken for a refused poll',
+		'service/sendWithRetry.ts',
+		"request.method === 'POST' ?",
+		'request.startsRun ?',
+	),
+	plant(
 		'a create is sent again after a lost connection',
 		'service/answerKinds.ts',
 		'	connectionLost: {\n		mayHaveStarted: true,\n		retried: {',

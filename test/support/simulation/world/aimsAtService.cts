@@ -23,7 +23,7 @@ import {
 	starters,
 } from './executions.cts';
 import type { CallSpec, FaultKind, LimiterSpec } from './world.cts';
-import { faultOf, services } from './worldsServices.cts';
+import { faultOf, quotaOf, services } from './worldsServices.cts';
 
 const tight: fc.Arbitrary<LimiterSpec> = fc.record({
 	kind: fc.constantFrom('fixed', 'sliding', 'bucket'),
@@ -203,7 +203,7 @@ export const otherClocks: fc.Arbitrary<Part> = fc.record({
 export const quotas: fc.Arbitrary<Part> = fc.record({
 	service: services({
 		...untroubled,
-		quota: fc.record({
+		quota: quotaOf({
 			runs: fc.integer({ min: 10, max: 30 }),
 			retryAfter: fc.constantFrom('20', '60', '120'),
 		}),

@@ -96,8 +96,11 @@ export class WorldService {
 		if (seen.tag && itemOf(this.history.world, seen.tag).isWrong) {
 			return envelope(seen, 400, 'invalid_parameter_value');
 		}
-		if (seen.kind === 'dryRun') return json(200, { prompt: `of ${seen.tag}`, parameters: {} });
-		if (this.isFull(seen)) return this.refuseForQuota();
+		const isCreate = seen.kind === 'create';
+		if ((isCreate || this.spec.quota?.refusesDryRuns) && this.isFull(seen)) {
+			return this.refuseForQuota();
+		}
+		if (!isCreate) return json(200, { prompt: `of ${seen.tag}`, parameters: {} });
 		seen.started = this.startRun(organizationOf(seen.key), agentId, seen.tag ?? '');
 		seen.started.request = seen;
 		return this.json(202, { run_id: seen.started.id, status: 'pending' });
@@ -106,9 +109,9 @@ export class WorldService {
 	private isFull({ key }: SeenRequest): boolean {
 		const { quota } = this.spec;
 		if (!quota) return false;
-		const isUnderWay = (run: SeenRun) =>
-			run.key === organizationOf(key) && run.endsAt > this.clock.now;
-		return this.history.runs.filter(isUnderWay).length >= quota.runs;
+		const counts = (run: SeenRun) =>
+			run.key === organizationOf(key) && (quota.isBudget || run.endsAt > this.clock.now);
+		return this.history.runs.filter(counts).length >= quota.runs;
 	}
 
 	/** Each key has its own agents. */

@@ -74,6 +74,17 @@ export interface LimiterSpec {
 	limitAfter?: number;
 }
 
+export interface QuotaSpec {
+	/** So many may be unfinished. */
+	runs: number;
+	/** Whether they count for ever, as where a day has its budget. */
+	isBudget?: boolean;
+	/** Whether dry runs are refused with the creates. */
+	refusesDryRuns?: boolean;
+	/** How many seconds the 429 asks for; nothing when absent. */
+	retryAfter?: string;
+}
+
 export interface ServiceSpec {
 	/** Names of agents by organization; the ID of the first is 1. */
 	agents: string[];
@@ -82,8 +93,8 @@ export interface ServiceSpec {
 	/** Round trips, from and to. */
 	tripMs: [number, number];
 	limiter?: LimiterSpec;
-	/** The most runs of a key that may be unfinished. A create beyond gets a 429, which asks for so many seconds. */
-	quota?: { runs: number; retryAfter?: string };
+	/** The most runs of a key, and what happens to a create beyond. */
+	quota?: QuotaSpec;
 	faults: FaultSpec[];
 	/** For how long a new run is not found. */
 	unknownForMs: number;

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 
 import { mostly, ms, sometimes, withoutAbsent } from './arbitraries.cts';
-import type { FaultKind, FaultSpec, LimiterSpec, ServiceSpec } from './world.cts';
+import type { FaultKind, FaultSpec, LimiterSpec, QuotaSpec, ServiceSpec } from './world.cts';
 
 export const retryAfter = fc.constantFrom(
 	'1',
@@ -105,6 +105,20 @@ export function faultOf(
 		);
 }
 
+/** A quota of runs; of some, nothing is freed again. */
+export function quotaOf(own: {
+	runs: fc.Arbitrary<number>;
+	retryAfter: fc.Arbitrary<string | undefined>;
+}): fc.Arbitrary<QuotaSpec> {
+	return fc
+		.record({
+			...own,
+			isBudget: sometimes(3, fc.constant(true)),
+			refusesDryRuns: sometimes(3, fc.constant(true)),
+		})
+		.map((made) => withoutAbsent(made) as QuotaSpec);
+}
+
 const limiter: fc.Arbitrary<LimiterSpec> = fc.record(
 	{
 		kind: fc.constantFrom('fixed', 'sliding', 'bucket'),
@@ -128,13 +142,10 @@ export function services(own: Partial<Made> = {}): fc.Arbitrary<ServiceSpec> {
 		limiter: sometimes(1, limiter),
 		quota: sometimes(
 			6,
-			fc.record(
-				{
-					runs: fc.integer({ min: 1, max: 20 }),
-					retryAfter: fc.constantFrom('1', '20', '60', '300'),
-				},
-				{ requiredKeys: ['runs'] },
-			),
+			quotaOf({
+				runs: fc.integer({ min: 1, max: 20 }),
+				retryAfter: fc.constantFrom(undefined, '1', '20', '60', '300'),
+			}),
 		),
 		faults: fc.oneof(
 			{ weight: 1, arbitrary: fc.constant<FaultSpec[]>([]) },
