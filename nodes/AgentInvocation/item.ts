@@ -174,9 +174,15 @@ export function unlessEmpty(records: Item[]): Item[] | undefined {
 
 function naming(run: KnownRun | undefined, { message, description, details }: Failure): Failure {
 	const isNamed = !run || details.run_id !== undefined;
+	const all = isNamed ? details : { ...details, agent_id: run.agentId, run_id: run.runId };
+	// The agent's output is the user's, however long it is.
+	const bounded = Object.entries(all).map(([name, value]): [string, unknown] => [
+		name,
+		typeof value === 'string' && name !== 'output' ? bound(value) : value,
+	]);
 	return {
 		message: bound(isNamed ? message : `${message}${nameRun(run)}`),
 		description: bound(description),
-		details: isNamed ? details : { ...details, agent_id: run.agentId, run_id: run.runId },
+		details: Object.fromEntries(bounded),
 	};
 }

@@ -1,3 +1,4 @@
+import { AUTOMATIC } from '../../nodes/AgentInvocation/items/concurrency.ts';
 import type { IDataObject } from 'n8n-workflow';
 
 import { PassTime } from '../../nodes/AgentInvocation/clock.ts';
@@ -53,6 +54,18 @@ describe('before any run is started', () => {
 		const lastAnswerAt = Math.max(...checks.map(({ answeredAt }) => answeredAt));
 		expect(Math.max(...checks.map(({ sentAt }) => sentAt))).toBeLessThan(lastAnswerAt - 100);
 		expect(creates.every(({ sentAt }) => sentAt >= lastAnswerAt)).toBe(true);
+	});
+
+	test("no more are checked at a time than 'Max Concurrency' allows", async () => {
+		const { world } = await execute(
+			checking({ count: 9, service: { tripMs: [200, 200] }, options: { maxConcurrency: 2 } }),
+		);
+		const checks = world.requests.filter(isCheck);
+		const beside = checks.map(
+			({ sentAt }) =>
+				checks.filter((other) => other.sentAt <= sentAt && other.answeredAt > sentAt).length,
+		);
+		expect(Math.max(...beside)).toBe(2);
 	});
 
 	test('a thousand items with ten different sets of values cost ten checks', async () => {
@@ -330,7 +343,7 @@ describe('if a check gets no answer', () => {
 	test('an item that had to be given up before its check may not begin either', async () => {
 		const memory = await Memory.open(contextOf({}), true);
 		const failure = { message: 'Away', description: '', details: {} };
-		const work = { time: new PassTime(), stopsAtFailure: false } as Work;
+		const work = { time: new PassTime(), stopsAtFailure: false, concurrency: AUTOMATIC } as Work;
 		await checkItems(work, memory, 2, async (_, index, signal) => {
 			if (index === 0) throw new UnansweredError(failure);
 			await new Promise((resolve) => signal.addEventListener('abort', resolve));

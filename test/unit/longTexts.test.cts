@@ -4,11 +4,11 @@ import { json } from '../support/simulation/world/answers.cts';
 import type { Hand } from '../support/simulation/world/hand.cts';
 
 const LONG = 'long '.repeat(200_000);
-const envelope = (code: string) => ({ error: { code, message: LONG, request_id: 'r' } });
+const envelope = (code: string) => ({ error: { code, message: LONG, request_id: LONG } });
 
 /** Where a megabyte of text may come from. */
 const SOURCES: Array<[string, NonNullable<Hand['respond']>]> = [
-	['a bad configuration', () => json(400, envelope('odd'))],
+	['a bad configuration', () => json(400, envelope(LONG))],
 	['a code of the service', () => json(400, envelope('unknown_parameter'))],
 	['its error', () => json(500, envelope('internal_error'))],
 	['the reason of a lost connection', () => new Error(LONG)],
@@ -34,6 +34,7 @@ test.each(SOURCES)('a message stays short, whatever is in %s', async (_, respond
 
 	const { jsons } = await execute({ hand: { respond }, onError: 'continueRegularOutput' });
 	expect((jsons[0]?.error as string).length).toBeLessThanOrEqual(2_000);
+	expect(JSON.stringify(jsons[0]).length).toBeLessThanOrEqual(10_000);
 });
 
 test('a character that is cut in two is left out', () => {

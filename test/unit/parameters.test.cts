@@ -95,7 +95,13 @@ describe('fields', () => {
 		expect(read({})).toEqual(bound({}));
 	});
 
-	test.each(['odd', [], { city: 'Paris' }])('that are none, %j, are refused', (parameters) => {
+	test.each([
+		'odd',
+		[],
+		{ city: 'Paris' },
+		{ mappingMode: 'defineBelow', value: '{ "city": "Paris" }' },
+		{ mappingMode: 'defineBelow', value: ['Paris'] },
+	])('that are none, %j, are refused', (parameters) => {
 		expectRefusal(
 			read({ parameters }),
 			"'Parameters' does not hold the fields of the agent's parameters",
@@ -115,7 +121,7 @@ describe('fields', () => {
 		'that an odd workflow describes as %j break nothing',
 		(schema) => {
 			expect(read(fields({ city: 'Paris' }, schema))).toEqual(bound({ city: 'Paris' }));
-			expect(read(fields('odd', schema))).toEqual(bound({}));
+			expect(read(fields('', schema))).toEqual(bound({}));
 			expect(read(fields(null, schema, 'autoMapInputData'))).toEqual(bound({}));
 		},
 	);

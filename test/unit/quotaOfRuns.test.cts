@@ -112,7 +112,6 @@ test.each([1, 20])(
 test.each<[string[], SaidExecution]>([
 	[['create'], {}],
 	[['dryRun'], { options: { checkFirst: true } }],
-	[['dryRun'], { options: { dryRun: true } }],
 ])('so does that of another execution, whose %j are refused (%j)', async (kinds, other) => {
 	const world = new OwnWorld({
 		...trips,

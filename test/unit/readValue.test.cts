@@ -126,6 +126,14 @@ test('an option that is not added is the default, and one whose expression gives
 	const given = readOptions(contextOf({ parameters: { options: { a: 1, b: undefined } } }), 0);
 	expect([given('a', 7), given('b', 7), given('c', 7)]).toEqual([1, undefined, 7]);
 	expect(readOptions(contextOf({ parameters: {} }), 0)('a', 7)).toBe(7);
+	expect(readOptions(contextOf({ parameters: { options: null } }), 0)('a', 7)).toBe(7);
+});
+
+test.each([['a'], 'a', 7])('options that are none, %j, are refused', (options) => {
+	expect(outcomeOf(() => readOptions(contextOf({ parameters: { options } }), 0))).toMatchObject({
+		ok: false,
+		failure: { message: expect.stringMatching(/^'Options' must be an object, not '/) as string },
+	});
 });
 
 describe('every parameter of the node', () => {

@@ -161,15 +161,22 @@ describe('the API key', () => {
 		});
 	});
 
-	test('is taken out as it stands in an address or in a log, too', async () => {
-		const apiKey = 'abc+def/ghi&jkl<mno==';
-		const forms = [apiKey, encodeURIComponent(apiKey), Buffer.from(apiKey).toString('base64')];
+	test('is taken out as it stands in an address, in JSON or in a log, too', async () => {
+		const apiKey = 'abc+def/ghi&jkl"mno==';
+		const inAddress = encodeURIComponent(apiKey);
+		const forms = [
+			apiKey,
+			inAddress,
+			inAddress.replace(/%../g, (code) => code.toLowerCase()),
+			JSON.stringify(apiKey).slice(1, -1),
+			Buffer.from(apiKey).toString('base64'),
+		];
 		const { host, service } = await open({
 			body: JSON.stringify({ run_id: RUN_ID, status: 'x', output: forms.join(' ') }),
 		});
 		host.credential = { baseUrl: BASE_URL, apiKey };
 		later();
-		const output = '(API key) (API key) (API key)';
+		const output = forms.map(() => '(API key)').join(' ');
 		expect(await service.send(getRun(7, RUN_ID))).toMatchObject({ body: { output } });
 	});
 

@@ -126,8 +126,17 @@ describe('the parameter that the service means', () => {
 		);
 	});
 
-	test('is the only one that was given', () => {
-		expect(of('unknown_parameter', 'Unknown', 'a')).toBe("Agent 7 has no parameter 'a'");
+	test.each(['Unknown', "Unknown: 'a'", "Not the agent's: `value of a`"])(
+		'is the only one that was given: %s',
+		(message) => {
+			expect(of('unknown_parameter', message, 'a')).toBe("Agent 7 has no parameter 'a'");
+		},
+	);
+
+	test('is not the only one that was given if the service quotes another', () => {
+		expect(of('unknown_parameter', "'b' is required", 'a')).toBe(
+			'Agent 7 does not have one of the parameters',
+		);
 	});
 
 	test.each([['Unknown'], ["Unknown: 'a' or 'b'"]])('is not known of several: %s', (message) => {

@@ -81,7 +81,7 @@ export async function checkItems(
 		},
 		note: () => {},
 	};
-	const concurrency = OF_DRY_RUNS;
+	const concurrency = { ...OF_DRY_RUNS, most: work.concurrency.most };
 	const checking = { ...work, begin, concurrency, stopsAtFailure: true, checkpoints: false };
 	await new Loop(checking, items, count).run();
 	const wrong = new Map(

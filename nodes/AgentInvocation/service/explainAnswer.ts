@@ -21,6 +21,8 @@ const agentOf = ({ agentId }: Subject) =>
 const capitalizedAgentOf = ({ agentId }: Subject) =>
 	agentId === undefined ? 'The agent' : `Agent ${agentId}`;
 
+const QUOTES = ["'", '"', '`'];
+
 type SaysOfError = (subject: Subject, error: ServiceError) => Explanation;
 
 const REJECTED_KEY: Explanation = {
@@ -123,13 +125,15 @@ function addressAdvice({ baseUrl }: Subject): string {
 		: "The credential's 'Base URL' usually ends in /api/v1, and this one does not.";
 }
 
-/** The parameter that the service means: the one that it quotes, or the only one that was given. */
+/** The parameter that the service means: the one that it quotes, or the only one that was given if it quotes nothing. */
 function culpritOf(
 	{ bindings = [] }: Subject,
 	{ message }: ServiceError,
 ): ParameterBinding | undefined {
-	const isQuoted = ({ name }: ParameterBinding) =>
-		[`'${name}'`, `"${name}"`, `\`${name}\``].some((quoted) => message.includes(quoted));
-	const candidates = bindings.length > 1 ? bindings.filter(isQuoted) : bindings;
+	const isQuoted = (text: string) => QUOTES.some((quote) => message.includes(quote + text + quote));
+	const quotesNothing = QUOTES.every((quote) => message.split(quote).length < 3);
+	const isMeant = ({ name, value }: ParameterBinding) =>
+		isQuoted(name) || (bindings.length === 1 && (quotesNothing || isQuoted(value)));
+	const candidates = bindings.filter(isMeant);
 	return candidates.length === 1 ? candidates[0] : undefined;
 }

@@ -6,10 +6,16 @@ const SHORTEST_SECRET = 8;
 /** Takes the API key out of an answer, since what a service or a proxy quotes is shown to users and stored by n8n. */
 export function withoutKey<T>(answer: Answer<T>, apiKey: string): Answer<T> {
 	const { body, serviceError, requestId, reason } = answer;
-	// As it is, as it stands in an address, and as a proxy may log it.
-	const encoded = [encodeURIComponent(apiKey), Buffer.from(apiKey).toString('base64')];
-	const clean = <V>(value: V) =>
-		[apiKey, ...encoded].reduce((left, form) => replaceIn(left, form), value);
+	const inAddress = encodeURIComponent(apiKey);
+	// As it is, as it stands in an address or in JSON, and as a proxy may log it.
+	const forms = [
+		apiKey,
+		inAddress,
+		inAddress.replace(/%../g, (code) => code.toLowerCase()),
+		JSON.stringify(apiKey).slice(1, -1),
+		Buffer.from(apiKey).toString('base64'),
+	];
+	const clean = <V>(value: V) => forms.reduce((left, form) => replaceIn(left, form), value);
 	return {
 		...answer,
 		...(body !== undefined && apiKey.length >= SHORTEST_SECRET && { body: clean(body) }),

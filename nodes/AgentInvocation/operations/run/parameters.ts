@@ -36,7 +36,8 @@ function readGiven(context: IExecuteFunctions, itemIndex: number): GivenParamete
 function readFields(context: IExecuteFunctions, itemIndex: number): GivenParameter[] {
 	// A workflow that was written by hand may hold anything.
 	const fields: unknown = context.getNodeParameter('parameters', itemIndex, {});
-	if (!isJsonObject(fields) || (Object.keys(fields).length > 0 && !('mappingMode' in fields))) {
+	const isWritten = isJsonObject(fields) && (isEmpty(fields.value) || isJsonObject(fields.value));
+	if (!isWritten || (Object.keys(fields).length > 0 && !('mappingMode' in fields))) {
 		return fail({
 			message: "'Parameters' does not hold the fields of the agent's parameters",
 			description:

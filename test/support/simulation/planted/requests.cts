@@ -17,8 +17,8 @@ export const ofRequests: PlantedDefect[] = [
 	plant(
 		'a refused dry run is taken for a refused poll',
 		'service/sendWithRetry.ts',
-		"request.method === 'POST' ?",
-		'request.startsRun ?',
+		"priority = request.method === 'POST' ?",
+		'priority = request.startsRun ?',
 	),
 	plant(
 		'a create is sent again after a lost connection',

@@ -62,11 +62,28 @@ export function fewAreRefused({ history }: Facts): string[] {
 	return refused > most ? [`${refused} of ${history.requests.length} requests were refused`] : [];
 }
 
-/** No more items are under way than 'Max Concurrency' says. */
+/** How many of these requests were under way at the same time, at the most. */
+function mostAtATime(requests: SeenRequest[]): number {
+	const beside = requests.map(
+		({ sentAt }) =>
+			requests.filter((other) => other.sentAt <= sentAt && other.answeredAt > sentAt).length,
+	);
+	return Math.max(0, ...beside);
+}
+
+/** No more items are under way than 'Max Concurrency' says, be it that they are checked or that they run. */
 export function keepsToConcurrency(facts: Facts): string[] {
 	return facts.history.attempts.flatMap((attempt) => {
 		const spec = facts.spec(attempt);
 		const most = Number(spec.options.maxConcurrency ?? 0);
+		const checks = facts.history.requests.filter(
+			({ kind, execution }) => kind === 'dryRun' && execution === attempt,
+		);
+		// One that is not waited for any more may still be under way.
+		const isUntroubled = facts.history.world.service.faults.length === 0;
+		if (most > 0 && isUntroubled && mostAtATime(checks) > most) {
+			return [`execution ${attempt.id} has checked ${mostAtATime(checks)} items at a time`];
+		}
 		if (most === 0 || attempt.retryOf || spec.maxTries > 0 || !facts.isWaiting(spec)) return [];
 		const runs = facts.history.runs.filter(({ request }) => request?.execution === attempt);
 		const crowded = runs.find(({ createdAt, tag }) => {
