@@ -199,7 +199,7 @@ export const survivors: Survivor[] = [
 		reason: 'The next turn would come too late, and then the answer is the same.',
 	},
 	{
-		file: 'service/withoutKey.ts',
+		file: 'service/withoutApiKey.ts',
 		original: 'reason !== undefined',
 		reason: 'No reason without the key is no reason.',
 	},

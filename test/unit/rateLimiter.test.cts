@@ -2,7 +2,7 @@ import { getEventListeners, setMaxListeners } from 'node:events';
 
 import { clock } from '../../nodes/AgentInvocation/clock.ts';
 import { RateLimiter } from '../../nodes/AgentInvocation/service/rateLimiter.ts';
-import { shareByKey } from '../../nodes/AgentInvocation/service/shared.ts';
+import { shareByKey } from '../../nodes/AgentInvocation/service/shareByKey.ts';
 import { settle } from '../support/virtualTime.cts';
 
 beforeEach(() => jest.useFakeTimers());

@@ -6,7 +6,7 @@ import type {
 	IWorkflowSettings,
 } from 'n8n-workflow';
 
-import { hashOf } from '../hash';
+import { hashOf } from '../hashOf';
 import { isJsonObject } from '../service/types';
 
 /** Whether the node is the tool of an AI Agent: n8n then gives its type a name that ends in 'Tool'. */

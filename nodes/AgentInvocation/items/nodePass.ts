@@ -16,7 +16,7 @@ import { fixedAt } from './concurrency';
 import { Loop } from './loop';
 import type { Memory } from './memory';
 import type { CheckItem, ItemWork, Operation } from './operation';
-import { isOutputAsDone, outputsOf } from './outputs';
+import { isOutputAsDone, outputItemsOf } from './outputItems';
 import { heldBack } from './heldBack';
 import { stopError } from './stopError';
 import { readWaitPlan } from './waitPlan';
@@ -194,7 +194,7 @@ export class NodePass {
 
 	private async outputs(): Promise<INodeExecutionData[]> {
 		const { context, memory, parking, items } = this;
-		const outputs = await outputsOf(context, items);
+		const outputs = await outputItemsOf(context, items);
 		for (const message of parking.hints) {
 			context.addExecutionHints({ message, location: 'outputPane' });
 		}

@@ -5,7 +5,7 @@ import { listAgents } from './endpoints';
 import { read, type ReadPatience } from './read';
 import { EDITOR_PATIENCE_MS } from './retryPolicy';
 import type { Service } from './service';
-import { shareByKey } from './shared';
+import { shareByKey } from './shareByKey';
 import { isJsonObject, toAgent, type Agent } from './types';
 
 /** The largest page that the service gives. */

@@ -6,13 +6,13 @@ import type {
 
 import { clock } from '../clock';
 import { asError, fail } from '../failure';
-import { hashOf } from '../hash';
+import { hashOf } from '../hashOf';
 import { readResponse, readThrown, type Answer, type RawResponse } from './answer';
 import { checkCredential, type ServiceCredential } from './credential';
 import type { ServiceRequest } from './endpoints';
 import { RateLimiter } from './rateLimiter';
-import { shareByKey } from './shared';
-import { withoutKey } from './withoutKey';
+import { shareByKey } from './shareByKey';
+import { withoutApiKey } from './withoutApiKey';
 
 /** The name of the credential type, as workflows store it. */
 const CREDENTIAL_TYPE = 'agentInvocationApi';
@@ -144,9 +144,9 @@ export async function openService(
 				},
 			)) as RawResponse;
 		} catch (error) {
-			return withoutKey(readThrown(error, cancel?.aborted ?? false), sentApiKey);
+			return withoutApiKey(readThrown(error, cancel?.aborted ?? false), sentApiKey);
 		}
-		return withoutKey(readResponse(response, request.hasShape), sentApiKey);
+		return withoutApiKey(readResponse(response, request.hasShape), sentApiKey);
 	}
 
 	return {

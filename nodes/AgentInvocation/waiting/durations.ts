@@ -1,4 +1,4 @@
-import { shareByKey } from '../service/shared';
+import { shareByKey } from '../service/shareByKey';
 import type { Run } from '../service/types';
 import { TIMEOUT_RANGE_S } from './options';
 

@@ -8,7 +8,7 @@ import {
 	type NotBegun,
 	type KnownRun,
 } from '../../item';
-import { hashOf } from '../../hash';
+import { hashOf } from '../../hashOf';
 import type { ItemWork } from '../../items/operation';
 import { heldBack } from '../../items/heldBack';
 import { answerKinds } from '../../service/answerKinds';

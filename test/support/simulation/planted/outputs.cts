@@ -4,19 +4,19 @@ import { plant, type PlantedDefect } from './plant.cts';
 export const ofOutputs: PlantedDefect[] = [
 	plant(
 		'outputs are paired with the first item',
-		'items/outputs.ts',
+		'items/outputItems.ts',
 		'pairedItem: { item: index } });',
 		'pairedItem: { item: 0 } });',
 	),
 	plant(
 		'outputs are in another order',
-		'items/outputs.ts',
+		'items/outputItems.ts',
 		"for (const [index, item] of items.entries()) {\n\t\tif (item.is === 'done') {",
 		"for (const [index, item] of [...items.entries()].reverse()) {\n\t\tif (item.is === 'done') {",
 	),
 	plant(
 		'failed items are not output',
-		'items/outputs.ts',
+		'items/outputItems.ts',
 		'outputs.push(await toErrorItem(context, item.failure, index));',
 		'',
 	),
@@ -29,7 +29,7 @@ export const ofOutputs: PlantedDefect[] = [
 	plant(
 		'the API key is left in what the service says',
 		'service/service.ts',
-		'return withoutKey(readResponse(response, request.hasShape), sentApiKey);',
+		'return withoutApiKey(readResponse(response, request.hasShape), sentApiKey);',
 		'return readResponse(response, request.hasShape);',
 	),
 	plant(

@@ -4,7 +4,7 @@ import type { Answer } from './answer';
 const SHORTEST_SECRET = 8;
 
 /** Takes the API key out of an answer, since what a service or a proxy quotes is shown to users and stored by n8n. */
-export function withoutKey<T>(answer: Answer<T>, apiKey: string): Answer<T> {
+export function withoutApiKey<T>(answer: Answer<T>, apiKey: string): Answer<T> {
 	const { body, serviceError, requestId, reason } = answer;
 	const inAddress = encodeURIComponent(apiKey);
 	// As it is, as it stands in an address or in JSON, and as a proxy may log it.

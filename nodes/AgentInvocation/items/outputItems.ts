@@ -6,7 +6,7 @@ import type { Item } from '../item';
 import { adviceOn, shownOf } from '../waiting/output';
 
 /** The outputs of items that have ended, in their order, each paired with its item. */
-export async function outputsOf(
+export async function outputItemsOf(
 	context: IExecuteFunctions,
 	items: Item[],
 ): Promise<INodeExecutionData[]> {
