@@ -394,8 +394,7 @@ This page is made from the reports: \`UPDATE_REPORT=1 npx jest --selectProjects 
 /** The commits and the dates of a report; a test may compare it with what happens instead, whenever it runs. */
 function madeOf({ file, text }: Report): [commit: string, date: string] {
 	const kept = file.endsWith('KILLS.md') ? 'current for SQLite' : 'current';
-	if (text.includes('the test fails when'))
-		return [`${kept}: a test fails if it is outdated`, ''];
+	if (text.includes('the test fails when')) return [`${kept}: a test fails if it is outdated`, ''];
 	const made = [...text.matchAll(/commit ([0-9a-f]{7,})\b.*?(\d{4}-\d\d-\d\d)/g)];
 	const all = (group: 1 | 2) => [...new Set(made.map((match) => match[group]))].join(', ');
 	return [all(1) || 'not noted', all(2)];
