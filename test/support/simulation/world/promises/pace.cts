@@ -76,13 +76,18 @@ export function keepsToConcurrency(facts: Facts): string[] {
 	return facts.history.attempts.flatMap((attempt) => {
 		const spec = facts.spec(attempt);
 		const most = Number(spec.options.maxConcurrency ?? 0);
-		const checks = facts.history.requests.filter(
-			({ kind, execution }) => kind === 'dryRun' && execution === attempt,
-		);
+		// A tool may be called several times at once.
+		const turns = new Map<number, SeenRequest[]>();
+		for (const request of facts.history.requests) {
+			if (request.kind !== 'dryRun' || request.execution !== attempt) continue;
+			const turn = turnOf(request.tag ?? '');
+			turns.set(turn, [...(turns.get(turn) ?? []), request]);
+		}
+		const checked = Math.max(0, ...[...turns.values()].map(mostAtATime));
 		// One that is not waited for any more may still be under way.
 		const isUntroubled = facts.history.world.service.faults.length === 0;
-		if (most > 0 && isUntroubled && mostAtATime(checks) > most) {
-			return [`execution ${attempt.id} has checked ${mostAtATime(checks)} items at a time`];
+		if (most > 0 && isUntroubled && checked > most) {
+			return [`execution ${attempt.id} has checked ${checked} items at a time`];
 		}
 		if (most === 0 || attempt.retryOf || spec.maxTries > 0 || !facts.isWaiting(spec)) return [];
 		const runs = facts.history.runs.filter(({ request }) => request?.execution === attempt);
