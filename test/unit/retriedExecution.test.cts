@@ -433,6 +433,51 @@ describe('of an execution that was ended', () => {
 		expect(world.started.filter((item) => item > 1)).toEqual([]);
 	});
 
+	test.each([0, 3])(
+		'what Retry On Fail may have begun again is in doubt, also if %d attempts are allowed by now',
+		async (maxTries) => {
+			let creates = 0;
+			const hand: Hand = {
+				respond: ({ kind, tag }) => {
+					if (kind !== 'create' || itemNumberOf(tag!) !== 0) return undefined;
+					creates++;
+					if (creates === 2) world.killAfter(10);
+					const error = { code: 'invalid_parameter_value', message: 'No', request_id: 'r' };
+					return creates === 1 ? json(400, { error }) : undefined;
+				},
+			};
+			const world = new OwnWorld({
+				count: 2,
+				hand,
+				savesProgress: true,
+				onError: 'continueRegularOutput',
+				maxTries: 3,
+				service: { tripMs: [200, 200] },
+				runOf: () => ({ durationMs: 20 * SECOND }),
+			});
+			expect((await world.execute()).attempt.status).toBe('crashed');
+			const { jsons } = await world.retry({ ...CHANGED, edit: { maxTries } });
+			expect(jsons[0]?.error).toBe(MESSAGE);
+			expect(world.started.sort()).toEqual([0, 1]);
+		},
+	);
+
+	test('a shorter poll interval and time limit count at once', async () => {
+		const world = new OwnWorld({
+			savesProgress: true,
+			options: { pollInterval: 3_600, timeout: 7_200, whereToWait: 'memory' },
+			runOf: () => ({ durationMs: 30 * SECOND }),
+			kills: [{ atMs: 10 * SECOND, awayMs: SECOND }],
+		});
+		expect((await world.execute()).attempt.status).toBe('crashed');
+		const edit: EditSpec = {
+			options: { pollInterval: 5, timeout: 60, whereToWait: 'memory' },
+		};
+		const { ms, jsons } = await world.retry({ workflow: 'saved', edit });
+		expect(jsons[0]).toMatchObject({ status: 'succeeded' });
+		expect(ms).toBeLessThan(30 * SECOND);
+	});
+
 	test('a node that the user has changed meanwhile starts those again that it knows', async () => {
 		const world = await kill();
 		world.world.executions[0]!.onError = 'continueRegularOutput';

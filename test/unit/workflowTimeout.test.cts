@@ -18,6 +18,67 @@ test.each([90, 100, 600])('of %d s ends it half a minute before', async (s) => {
 	expect(Math.round(ms / SECOND)).toBe(s - 30);
 });
 
+test('items that are left by then start no run, and say so', async () => {
+	const { jsons, world } = await execute({
+		count: 40,
+		options: { maxConcurrency: 1 },
+		onError: 'continueRegularOutput',
+		workflowTimeoutS: 200,
+		runOf: () => ({ durationMs: 100 * SECOND }),
+	});
+	expect(world.started).toEqual([0, 1]);
+	const errors = jsons.slice(2).map(({ error }) => error);
+	expect(errors).toEqual(
+		Array(38).fill(
+			"The run was not started, since the workflow's own timeout leaves no time to wait for it",
+		),
+	);
+});
+
+test('nor do those whose creates the service refuses until then', async () => {
+	const { world } = await execute({
+		count: 30,
+		onError: 'continueRegularOutput',
+		workflowTimeoutS: 200,
+		runOf: () => ({ durationMs: 5 * SECOND }),
+		hand: {
+			respond: ({ kind, sentAt }) =>
+				kind === 'create' && sentAt < 175 * SECOND ? { statusCode: 429 } : undefined,
+		},
+	});
+	expect(world.runs).toEqual([]);
+});
+
+test('nor does Retry On Fail, once a run has failed then', async () => {
+	const { jsons, world } = await execute({
+		maxTries: 3,
+		onError: 'continueRegularOutput',
+		workflowTimeoutS: 200,
+		options: { timeout: 0, pollInterval: 5 },
+		runOf: () => ({ durationMs: 169 * SECOND, end: 'failed', shown: { error: 'x' } }),
+	});
+	expect(world.started).toEqual([0]);
+	expect(jsons[0]?.error).toContain('The run was not started');
+});
+
+test('a create that is under way then is awaited', async () => {
+	const { jsons, world } = await execute({
+		count: 2,
+		onError: 'continueRegularOutput',
+		workflowTimeoutS: 200,
+		options: { timeout: 0, maxConcurrency: 1, pollInterval: 1 },
+		service: { tripMs: [5_000, 5_000] },
+		runOf: () => ({ durationMs: 160 * SECOND }),
+	});
+	expect(world.started).toEqual([0, 1]);
+	const [, run] = world.runs;
+	expect(run!.request!.sentAt).toBeLessThan(170 * SECOND);
+	expect(run!.request!.answeredAt).toBeGreaterThan(170 * SECOND);
+	expect(jsons[1]?.error).toContain(
+		`before the workflow's own timeout (run ${run!.id} of agent 1)`,
+	);
+});
+
 test('of less than a minute and a half leaves no time for that, and n8n ends the execution', async () => {
 	const { attempt } = await waiting(89);
 	expect(attempt.timedOutAt).toBe(89 * SECOND);

@@ -29,6 +29,8 @@ export interface Suspension {
 	beganOn: number;
 	/** Whether the node was to start runs. */
 	startsRuns: boolean;
+	/** Whether the node was to be retried on failure. */
+	retriesOnFail: boolean;
 	/** How many items the node has. */
 	count: number;
 	/** The hints for the output panel so far. */

@@ -1,7 +1,7 @@
 import type { IExecuteFunctions, INodeExecutionData, NodeOutput } from 'n8n-workflow';
 
 import { clock } from '../clock';
-import { continues } from '../engine/host';
+import { continues, mostAttempts } from '../engine/host';
 import { cancelledError } from '../engine/nodeError';
 import type { Parking } from '../engine/parking';
 import { requestSuspension } from '../engine/suspend';
@@ -10,7 +10,7 @@ import { failureOf } from '../failure';
 import { openService } from '../service/service';
 import { resultOfNow } from '../waiting/output';
 import { pollRun } from '../waiting/poll';
-import { movedBy, onClockOfNow } from '../waiting/wait';
+import { movedBy, onClockOfNow, withOptions } from '../waiting/wait';
 import { checkItems } from './checks';
 import { fixedAt } from './concurrency';
 import { Loop } from './loop';
@@ -125,7 +125,7 @@ export class NodePass {
 			const work = { context, itemIndex: index, parking };
 			const { waits, options, where } = await readWaitPlan(work, this.startsRuns);
 			if (item.is === 'done') return waits ? resultOfNow(item, options) : item;
-			return waits ? { ...item, wait: { ...item.wait, options, where } } : toBegin(recordsOf(item));
+			return waits ? withOptions(item, { options, where }, parking) : toBegin(recordsOf(item));
 		} catch (thrown) {
 			return failed(item, failureOf(thrown));
 		}
@@ -186,8 +186,10 @@ export class NodePass {
 		const { changedBy } = parking.time;
 		this.noteAll((item) => (item.is === 'waiting' ? movedBy(item, changedBy) : item));
 		const resumesOn = end.is === 'parked' ? Math.ceil(clock.dateOf(end.resumesAt)) : undefined;
+		const retriesOnFail = mostAttempts(context) > 1;
 		const hints = [...parking.hints];
-		memory.suspension = { source, resumesOn, beganOn: clock.date(), startsRuns, count, hints };
+		const beganOn = clock.date();
+		memory.suspension = { source, resumesOn, beganOn, startsRuns, retriesOnFail, count, hints };
 		const runs = this.items.filter(({ is }) => is === 'waiting').length;
 		return requestSuspension(context, { source, resumesOn, runs });
 	}

@@ -61,10 +61,7 @@ export function openingOf(
 	const isChanged = isRetried && found.entered !== entered;
 	// A suspension is no new attempt.
 	const attempts = found.attempts + (suspension ? 0 : 1);
-	const items =
-		suspension && mayHaveBegun
-			? withDoubts(found.items, suspension.count, mostAttempts > 1)
-			: found.items;
+	const items = suspension && mayHaveBegun ? withDoubts(found.items, suspension) : found.items;
 	const stored = { ...kept, ...(isRetried ? begun : { attempts }), items };
 	if (suspension && !isChanged) {
 		return [{ beginning: isRetried ? 'afterCrash' : 'resume', suspension }, stored];
@@ -80,21 +77,17 @@ export function openingOf(
  * Marks as in doubt what may have begun after n8n stored the memory: items that had not begun, and waits for the
  * run of an earlier attempt, which begin again if that run has failed. Retry On Fail may also have begun again
  * what has failed since.
- *
- * @param count how many items there were
  */
 function withDoubts(
 	items: Record<string, Item>,
-	count: number,
-	isRetriedOnFail: boolean,
+	{ count, retriesOnFail }: Suspension,
 ): Record<string, Item> {
 	const doubted = { ...items };
 	for (let index = 0; index < count; index++) {
 		const item = items[index] ?? NOT_BEGUN;
 		const { earlier = [] } = item;
 		const isOfEarlier = item.is === 'waiting' && item.wait.mayBeginAgain;
-		const mayBegin =
-			item.is === 'notBegun' || isOfEarlier || (isRetriedOnFail && item.is !== 'done');
+		const mayBegin = item.is === 'notBegun' || isOfEarlier || (retriesOnFail && item.is !== 'done');
 		if (mayBegin && !isInDoubt(item)) {
 			doubted[index] = { ...item, earlier: [{ is: 'inDoubt' }, ...earlier] };
 		}

@@ -18,7 +18,7 @@ export type Patience = Omit<Admission, 'owner' | 'priority'>;
 /**
  * Sends a request once, when its turn has come.
  *
- * For a POST that is under way, the signal is ignored and the answer awaited: it may name a run. (If
+ * For a POST that is under way, signal and deadline are ignored and the answer awaited: it may name a run. (If
  * the execution itself is cancelled, n8n's request helper ends the request.)
  *
  * @returns the answer; `aborted` if the signal came first, `late` if the patience ended first
@@ -47,7 +47,7 @@ export async function sendOnce<T>(
 		return await sendOnce(service, request, patience);
 	}
 	const usualMs = request.timeoutMs ?? requestTimeouts[request.method];
-	const leftMs = Math.ceil(deadline - sentAt);
+	const leftMs = request.method === 'POST' ? Infinity : Math.ceil(deadline - sentAt);
 	const timeoutMs = Math.min(usualMs, leftMs);
 	// The limiter also learns from an answer that nobody waits for any more.
 	const sending = service.send({ ...request, timeoutMs }).then((answer) => {

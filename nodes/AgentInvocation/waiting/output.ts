@@ -89,8 +89,11 @@ const WORKFLOW_ENDS = "The workflow's own timeout, in its settings, leaves no mo
 export function timeIsUp(item: Waiting, seen: Run, limitOn: number): Item {
 	const { run, wait } = item;
 	if (wait.options.onTimeout === 'output') return done(item, [outputOf(seen, run)]);
+	const seconds = secondsOf(item, limitOn);
+	// It is negative where a retry goes on with a run although the workflow's timeout is near already.
+	const within = seconds < 0 ? "before the workflow's own timeout" : `within ${seconds} s`;
 	return failed(item, {
-		message: `The agent's run has not finished within ${secondsOf(item, limitOn)} s${nameRun(run)}`,
+		message: `The agent's run has not finished ${within}${nameRun(run)}`,
 		description: sentences(
 			"It goes on at the service. To get its result later, use 'Get a run' with its ID.",
 			endsWithWorkflow(item, limitOn)
@@ -109,8 +112,11 @@ export function timeIsUp(item: Waiting, seen: Run, limitOn: number): Item {
  */
 export function noAnswer(item: Waiting, met: Failure, limitOn: number): Item {
 	const { run } = item;
+	const limit = endsWithWorkflow(item, limitOn)
+		? "Before the workflow's own timeout"
+		: `At the time limit of ${secondsOf(item, limitOn)} s`;
 	return failed(item, {
-		message: `At the time limit of ${secondsOf(item, limitOn)} s the service did not tell whether the agent's run has finished${nameRun(run)}`,
+		message: `${limit} the service did not tell whether the agent's run has finished${nameRun(run)}`,
 		description: sentences(
 			"To get its result, use 'Get a run' with its ID.",
 			endsWithWorkflow(item, limitOn) && WORKFLOW_ENDS,
@@ -123,7 +129,7 @@ export function noAnswer(item: Waiting, met: Failure, limitOn: number): Item {
 
 /** The time limit in s, to a tenth. */
 function secondsOf({ wait }: Waiting, limitOn: number): number {
-	return Math.max(Math.round((limitOn - wait.beganOn) / 100) / 10, 0);
+	return Math.round((limitOn - wait.beganOn) / 100) / 10;
 }
 
 /** Whether the workflow's own timeout ends the wait, and not the time limit. */

@@ -75,6 +75,21 @@ export function onClockOfNow(wait: Wait, { time }: Pass): Wait {
 	return { ...wait, beganOn: Math.min(beganOn, now), dueOn: Math.min(dueOn, now + delayMs) };
 }
 
+/**
+ * The wait with the options of now. Its next poll is then due by them, if that is sooner: a delay that the service
+ * has asked for, or that follows a failure, stays as it is.
+ */
+export function withOptions(
+	item: Waiting,
+	options: Pick<Wait, 'options' | 'where'>,
+	pass: Pass,
+): Waiting {
+	const next = { ...item, wait: { ...item.wait, ...options } };
+	if (!next.wait.mayBeEarly) return next;
+	const leftMs = Math.max(next.wait.dueOn - pass.time.date(), 0);
+	return dueAfter(next, Math.min(leftMs, scheduledDelay(next, pass)), 0, pass);
+}
+
 /** The item with its dates moved by the given change of n8n's clock, in ms. */
 export function movedBy({ wait, ...item }: Waiting, changeMs: number): Waiting {
 	const { beganOn, dueOn } = wait;

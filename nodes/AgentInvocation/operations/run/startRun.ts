@@ -73,6 +73,8 @@ export async function startRun(item: NotBegun, wanted: Wanted, work: ItemWork): 
 	if ('is' in identified) return identified;
 
 	if (isInDoubt(item)) return heldBack(item);
+	const { time, latestEndOn } = work.parking;
+	if (plan.waits && time.date() >= latestEndOn) return refuseForTime(item, identified.agentId);
 
 	// In doubt from now on, until the answer says otherwise.
 	const { agentId, fingerprints } = identified;
@@ -81,7 +83,8 @@ export async function startRun(item: NotBegun, wanted: Wanted, work: ItemWork): 
 	work.note(inDoubt);
 	const purpose = retryOnServerError ? 'createRetryingServerErrors' : 'create';
 	const request = createRun(agentId, bindings);
-	const patience = { since: clock.now(), patienceMs, signal };
+	const deadline = plan.waits ? time.momentOf(latestEndOn) : Infinity;
+	const patience = { since: clock.now(), patienceMs, deadline, signal };
 	const answer = await sendWithRetry(service, request, purpose, patience);
 	// It was not sent, so the item is as it was.
 	if (answer.kind === 'aborted') return item;
@@ -150,6 +153,17 @@ function startedRun(
 	if (!isRunId(run.runId)) return refuseRunId(waiting);
 	const { lastSeen } = known;
 	return waits || !lastSeen ? waiting : done(waiting, [outputOf(lastSeen, run)]);
+}
+
+/** Fails an item whose run could not be waited for. */
+function refuseForTime(item: Item, agentId: number): Item {
+	return failed(item, {
+		message:
+			"The run was not started, since the workflow's own timeout leaves no time to wait for it",
+		description:
+			"Raise the timeout in the workflow's settings, let the node work on more items at a time, or turn off 'Wait for Completion'.",
+		details: { agent_id: agentId },
+	});
 }
 
 /**

@@ -83,8 +83,8 @@ export const changed: PlantedDefect[] = [
 	plant(
 		'after a crash, what Retry On Fail may have begun again is begun once more',
 		'items/opening.ts',
-		"(isRetriedOnFail && item.is !== 'done')",
-		'(isRetriedOnFail && false)',
+		"(retriesOnFail && item.is !== 'done')",
+		'(retriesOnFail && false)',
 	),
 	plant(
 		"a 'Get a run' that is to wait gives what it had seen before",

@@ -21,6 +21,12 @@ export const ofRequests: PlantedDefect[] = [
 		'priority = request.startsRun ?',
 	),
 	plant(
+		'runs are started when the workflow leaves no time for them',
+		'operations/run/startRun.ts',
+		'plan.waits && time.date() >= latestEndOn',
+		'false',
+	),
+	plant(
 		'a create is sent again after a lost connection',
 		'service/answerKinds.ts',
 		'	connectionLost: {\n		mayHaveStarted: true,\n		retried: {',

@@ -106,7 +106,9 @@ export class Database {
 		const stack = data.executionData!.nodeExecutionStack;
 		if (stack.length === 0) return undefined;
 		if (workflow === 'saved') {
-			const saved = workflowOf(this.world.executions[before.index]!);
+			const { maxTries } = edit ?? {};
+			const spec = this.world.executions[before.index]!;
+			const saved = workflowOf(maxTries === undefined ? spec : { ...spec, maxTries });
 			// n8n refuses an execution with a node that the saved workflow does not have.
 			if (stack.some(({ node }) => !saved.getNode(node.name))) return undefined;
 			for (const entry of stack) entry.node = saved.getNode(entry.node.name)!;

@@ -100,6 +100,7 @@ export const retryOfChanged: fc.Arbitrary<RetrySpec> = fc
 					operation: sometimes<EditSpec['operation']>(1, fc.constantFrom('get', 'dryRun')),
 					values: sometimes(2, fc.constantFrom(1, 2)),
 					waits: sometimes(3, fc.constant(false)),
+					maxTries: sometimes(3, fc.constantFrom(0, 2)),
 					options: sometimes(
 						2,
 						fc

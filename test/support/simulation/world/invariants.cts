@@ -5,6 +5,7 @@ import {
 	endedInTime,
 	endsBeforeWorkflow,
 	lastPollsAreRepeated,
+	startsNothingTooLate,
 	waitsEnd,
 } from './promises/limits.cts';
 import { eachItemOnce, listsAreWhole, runDataIsWhole } from './promises/outputs.cts';
@@ -37,6 +38,7 @@ export const invariants: Record<string, (facts: Facts) => string[]> = {
 	'The last poll is repeated where it gets no answer': lastPollsAreRepeated,
 	'Waiting ends': waitsEnd,
 	'A wait ends before the workflow does': endsBeforeWorkflow,
+	'No run is started that cannot be waited for': startsNothingTooLate,
 	'An item fails only for a reason that is true': failsForAReason,
 	'What may have been started is said': tellsOfDoubt,
 	'All items are checked before the first run is started, where the user wants that': checksFirst,

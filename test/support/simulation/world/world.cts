@@ -173,6 +173,8 @@ export interface EditSpec {
 	values?: number;
 	waits?: boolean;
 	options?: OptionsSpec;
+	/** 0: Retry On Fail is off now. */
+	maxTries?: number;
 	/** Whether the credential has a key that the service does not know. */
 	hasWrongKey?: boolean;
 	/** Whether it has another address, where the node cannot know the service to be the same. */

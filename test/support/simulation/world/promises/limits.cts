@@ -1,5 +1,5 @@
 import type { SeenRequest, SeenRun } from '../history.cts';
-import { tagOf } from '../history.cts';
+import { tagOf, turnOf } from '../history.cts';
 import { pairOf, textOf, type Facts } from './facts.cts';
 
 /** For how long after its limit a last poll goes on through temporary failures, in ms. */
@@ -114,6 +114,28 @@ export function endsBeforeWorkflow(facts: Facts): string[] {
 			: [
 					`execution ${attempt.id} began at ${Math.round(beganAt)}, and n8n ended it at ${timedOutAt}`,
 				];
+	});
+}
+
+/** How long before the workflow's timeout waits end, and how late a request may be sent that is due then, in ms. */
+const BEFORE_TIMEOUT_MS = 30_000;
+const SENT_WITHIN_MS = 1_000;
+
+/** No run is started that the workflow's own timeout leaves no time to wait for. */
+export function startsNothingTooLate(facts: Facts): string[] {
+	if (!facts.isClockRight) return [];
+	return facts.history.runs.flatMap(({ id, request, tag }) => {
+		if (!request) return [];
+		const { execution, sentAt } = request;
+		const spec = facts.spec(execution);
+		const { calls } = execution;
+		const of = calls.find((call) => call.turn === turnOf(tag));
+		if (spec.workflowTimeoutS <= 0 || !facts.isWaiting(spec) || !of) return [];
+		const endsAt = calls[0]!.at + spec.workflowTimeoutS * 1_000 - BEFORE_TIMEOUT_MS;
+		const isLong = endsAt + BEFORE_TIMEOUT_MS - of.at >= SHORTEST_WORKFLOW_MS;
+		return isLong && sentAt > endsAt + SENT_WITHIN_MS
+			? [`${id} was started at ${Math.round(sentAt)}, and waits end at ${Math.round(endsAt)}`]
+			: [];
 	});
 }
 

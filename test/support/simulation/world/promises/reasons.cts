@@ -70,7 +70,7 @@ const CLAIMS: Claim[] = [
 	],
 	[/\(a run may have been started\)/, (_facts, _failure, sent) => sent.some(isUnclear)],
 	[
-		/has not finished within/,
+		/has not finished (within|before the workflow's)/,
 		(facts, { tag }) =>
 			(facts.runsByTag.get(tag) ?? []).some(({ id }) =>
 				(facts.requestsByRun.get(id) ?? []).some(
@@ -79,7 +79,7 @@ const CLAIMS: Claim[] = [
 			) || (facts.runsByTag.get(tag) ?? []).length > 0,
 	],
 	[
-		/^At the time limit of .* the service did not tell/,
+		/^(At the time limit of .*|Before the workflow's own timeout) the service did not tell/,
 		(facts, failure, sent) =>
 			sent.some(({ fault, status }) => fault !== undefined || status !== 200) ||
 			wasAnsweredOnKey(facts, failure) ||
@@ -87,6 +87,15 @@ const CLAIMS: Claim[] = [
 			// Time limits hold by the clock that n8n has.
 			!facts.isClockRight ||
 			facts.spec(failure.attempt).credentialAway !== undefined,
+	],
+	[
+		/^The run was not started, since the workflow's own timeout/,
+		(facts, { attempt, at }) => {
+			const { workflowTimeoutS } = facts.spec(attempt);
+			const isNear = at >= attempt.beganAt + workflowTimeoutS * 1_000 - 30_000;
+			// Time limits hold by the clock that n8n has.
+			return workflowTimeoutS > 0 && (isNear || !facts.isClockRight);
+		},
 	],
 	[/^The agent's run failed/, (facts, { tag }) => ended(facts, tag, 'failed')],
 	[/^The agent's run was cancelled/, (facts, { tag }) => ended(facts, tag, 'cancelled')],
