@@ -15,7 +15,7 @@ const inProcess = { ...shared, setupFiles: ['<rootDir>/test/support/startedLongA
 
 module.exports = {
 	// Against tests that hang: a slow machine must not fail one.
-	testTimeout: 300_000,
+	testTimeout: 900_000,
 	// Of one file's tests in real hosts, of which each starts its own.
 	maxConcurrency: 3,
 	projects: [

@@ -33,7 +33,7 @@ describe('an agent ID is refused before any request when it is', () => {
 		const agent = given(value);
 		for (const parameters of [createRun(agent), getRun(agent, RUN)]) {
 			const { error } = await run(sandbox.current, parameters);
-			expect(error!.message).toMatch(/^'Agent' is (empty|not a whole number)/);
+			expect(error!.message).toMatch(/^'Agent' is (empty|not an agent ID)/);
 		}
 		expect(sandbox.current.requests).toEqual([]);
 	});
@@ -210,7 +210,7 @@ test('one bad item does not hurt the others when the node continues', async () =
 	);
 	expect(jsonOf(output)).toMatchObject([
 		{ agent_id: 1, status: 'pending' },
-		{ error: expect.stringContaining('whole number') as string },
+		{ error: expect.stringContaining('not an agent ID') as string },
 		{ error: expect.stringContaining('not valid JSON') as string },
 		{ error: expect.stringContaining('an object') as string },
 		{ agent_id: 1, status: 'pending' },

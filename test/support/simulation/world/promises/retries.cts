@@ -37,6 +37,8 @@ export function refusesLast(facts: Facts): string[] {
 		if (!/^An earlier attempt may have started/.test(error.message)) return [];
 		// In a changed node, items with other values begin again.
 		if (isOtherNode(attempt, retryOf)) return [];
+		// With a wrong option, no run can be waited for.
+		if (attempt.beganAt >= (spec.wrongOptionAtMs ?? Infinity)) return [];
 		const turn = [...endings].find(([, ending]) => ending.error)?.[0];
 		const memory = retryOf.saves.at(-1)?.memory ?? '';
 		const known = facts.history.runs.filter(
