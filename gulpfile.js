@@ -17,6 +17,20 @@ const NEEDLESS =
 // A call of an imported function, written so that it gets no `this`. None of ours uses one.
 const CALL = /\(0, (\w+\.\w+)\)\(/g;
 
+/**
+ * Imports by their names, as the source has them. What tsc writes reads an import anew at each use, for modules that
+ * import each other. None of ours do (test/unit/imports.test.cts).
+ */
+function withNamedImports(text) {
+	const modules = [...text.matchAll(/^const (\w+_\d+) = require\(/gm)].map(([, name]) => name);
+	return modules.reduce((left, name) => {
+		const uses = new RegExp(`\\b${name}\\.(\\w+)`, 'g');
+		const imported = [...new Set([...left.matchAll(uses)].map(([, used]) => used))];
+		const list = `const { ${imported.join(', ')} } =`;
+		return left.replace(uses, '$1').replace(`const ${name} =`, list);
+	}, text);
+}
+
 // The published code is read too: it looks like the source, which tsc's own indentation does not.
 async function compile() {
 	const tsc = [require.resolve('typescript/bin/tsc'), '--outDir', building];
@@ -27,7 +41,8 @@ async function compile() {
 	for (const file of (await filesIn(building)).filter((name) => name.endsWith('.js'))) {
 		const filepath = path.join(building, file);
 		const text = (await readFile(filepath, 'utf8')).replace(NEEDLESS, '').replace(CALL, '$1(');
-		await writeFile(filepath, await prettier.format(text, { ...style, filepath }));
+		const code = await prettier.format(withNamedImports(text), { ...style, filepath });
+		await writeFile(filepath, code);
 	}
 }
 

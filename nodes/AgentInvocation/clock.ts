@@ -1,7 +1,7 @@
-import { sleep as n8nSleep } from 'n8n-workflow';
+import { sleep } from 'n8n-workflow';
 
 /** Whether the host's `sleep` takes a signal, and clears its timer when that is aborted. n8n 1's does not. */
-const CLEARS_TIMERS = n8nSleep.length > 1;
+const CLEARS_TIMERS = sleep.length > 1;
 
 /**
  * The longest timer that is set, in ms. Short where a timer cannot be cleared, since it then outlives an
@@ -25,7 +25,7 @@ export const clock = {
 			if (left <= 0) return;
 			// On an abort, new hosts clear the timer and reject. The rejection is ignored, since the loop's condition
 			// sees the abort.
-			const slept = n8nSleep(Math.min(left, LONGEST_TIMER_MS), signal).catch(() => {});
+			const slept = sleep(Math.min(left, LONGEST_TIMER_MS), signal).catch(() => {});
 			await orAborted(slept, signal);
 		}
 	},

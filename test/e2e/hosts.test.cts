@@ -54,9 +54,10 @@ describe.each<HostName>(['n8n-2', 'n8n-1'])('in %s', (hostName) => {
 	let sandbox: Sandbox;
 	let n8n: N8n;
 	let chatModel: ChatModel;
-	/** An execution that takes a minute and more, so it is begun before the others. */
+	/** Executions that take a minute and more, so they are begun before the others. */
 	let asTool: string;
-	/** The path of any run but that execution's, whose polls come at any time. */
+	let timed: string;
+	/** The path of any run but those executions', whose polls come at any time. */
 	let otherRuns: string;
 
 	beforeAll(async () => {
@@ -88,9 +89,11 @@ describe.each<HostName>(['n8n-2', 'n8n-1'])('in %s', (hostName) => {
 				rowsWorkflow('saving', agentNode('Run', createForRow, { onError: 'continueErrorOutput' })),
 			),
 			rowsWorkflow('request', httpRequest),
+			rowsWorkflow('timed', agentNode('Run', createForRow, { onError: 'continueErrorOutput' })),
 		];
 		host = await TestHost.start(hostName, workflows, {
 			settings: { agentCount: 250 },
+			environment: { EXECUTIONS_TIMEOUT: '180' },
 			credentials: [
 				{
 					id: 'chatModel0000001',
@@ -102,9 +105,11 @@ describe.each<HostName>(['n8n-2', 'n8n-1'])('in %s', (hostName) => {
 		});
 		({ n8n, sandbox } = host);
 		asTool = await host.begin('tool', [{}]);
-		// Its run is not to be counted among those of the tests.
-		await until(() => sandbox.runs.all.length === 1);
-		otherRuns = `/runs/(?!${sandbox.runs.all[0]!.runId}$)`;
+		timed = await host.begin('timed', [{ agent: 3, values: { seconds: 600, text: 'timed' } }]);
+		// Their runs are not to be counted among those of the tests.
+		await until(() => sandbox.runs.all.length === 2);
+		const [one, other] = sandbox.runs.all;
+		otherRuns = `/runs/(?!(?:${one!.runId}|${other!.runId})$)`;
 	}, 900_000);
 
 	afterAll(async () => {
@@ -389,6 +394,18 @@ describe.each<HostName>(['n8n-2', 'n8n-1'])('in %s', (hostName) => {
 		]);
 		const runs = sandbox.runs.all.filter(({ bindings }) => bindings.text === 'as asked');
 		expect(runs).toHaveLength(1);
+	});
+
+	test("n8n's own timeout: the wait ends before it, and names the run", async () => {
+		const execution = await n8n.endOf(timed);
+		expect(execution.status).toBe('success');
+		const [run] = sandbox.runs.all.filter(({ bindings }) => bindings.text === 'timed');
+		expect(jsonOf(execution, 'Bad')).toMatchObject([
+			{
+				error: expect.stringMatching(/has not finished within 1[45]\d(\.\d)? s \(run /) as string,
+				details: { run_id: run?.runId },
+			},
+		]);
 	});
 
 	test('the key is nowhere in n8n: not in its database, its log or its settings', async () => {

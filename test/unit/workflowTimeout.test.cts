@@ -1,4 +1,5 @@
 import { execute, OwnWorld, type Said } from '../support/simulation/ownWorld.cts';
+import type { Hand } from '../support/simulation/world/hand.cts';
 
 // The workflow's own timeout: a wait ends before n8n ends the execution.
 const SECOND = 1_000;
@@ -16,6 +17,29 @@ test.each([90, 100, 600])('of %d s ends it half a minute before', async (s) => {
 	const { error, ms } = await waiting(s);
 	expect(error?.message).toContain(`has not finished within ${s - 30} s`);
 	expect(Math.round(ms / SECOND)).toBe(s - 30);
+});
+
+describe("n8n's own, which the workflow's settings do not have,", () => {
+	const ofN8n = (s: number, said: Said = {}) => waiting(s, { isTimeoutOfN8n: true, ...said });
+
+	test('ends it as well', async () => {
+		const { error, ms } = await ofN8n(100);
+		expect(error?.message).toContain('has not finished within 70 s');
+		expect(Math.round(ms / SECOND)).toBe(70);
+	});
+
+	test('counts from the beginning where the execution was stored', async () => {
+		const { error, ms, parks } = await ofN8n(600, { options: { pollInterval: 110 } });
+		expect(parks).toHaveLength(5);
+		expect(error?.message).toContain('has not finished within 570 s');
+		expect(Math.round(ms / SECOND)).toBe(570);
+	});
+
+	test('may be shorter than that of the workflow', async () => {
+		const hand: Hand = { settings: { executionTimeout: 7_200 } };
+		const { error } = await ofN8n(100, { hand });
+		expect(error?.message).toContain('has not finished within 70 s');
+	});
 });
 
 test('items that are left by then start no run, and say so', async () => {

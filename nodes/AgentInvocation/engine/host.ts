@@ -61,6 +61,16 @@ export function executionInMemory(context: IExecuteFunctions): IRunExecutionData
 	return (context as { runExecutionData?: IRunExecutionData }).runExecutionData;
 }
 
+/**
+ * When n8n is to end the execution, in ms since the epoch, by the workflow's timeout or by its own; undefined if
+ * never, or if the host does not tell. To an execution that was resumed, n8n gives a later date than it really has
+ * (docs/n8n.md, Obstacles).
+ */
+export function executionEndsOn(context: IExecuteFunctions): number | undefined {
+	const { additionalData } = context as { additionalData?: { executionTimeoutTimestamp?: number } };
+	return additionalData?.executionTimeoutTimestamp;
+}
+
 /** What n8n has stored of an execution; undefined if n8n does not give it. */
 export async function storedExecution(
 	context: IExecuteFunctions,

@@ -51,14 +51,21 @@ export interface Parking extends Pass {
 	hints: Set<string>;
 }
 
+/** What the node's first run in an execution found, in ms since the epoch. In a loop, it is not the only run. */
+export interface ExecutionTimes {
+	/** When that run began. */
+	firstBeganOn: number;
+	/** When n8n is to end the execution, as it then told; absent if never. */
+	endsOn?: number | undefined;
+}
+
 /** What is known when a pass of the node begins. */
 interface Begun {
 	/** Whether the host passes a response to `execute`. */
 	passesResponse: boolean;
 	/** When the node began, in ms since the epoch. */
 	beganOn: number;
-	/** When its first run in this execution began, which in a loop may be another one. */
-	firstBeganOn: number;
+	execution: ExecutionTimes;
 	/** Whether the execution has been parked before. */
 	hasParked: boolean;
 	/** Whether it was just resumed from being parked. */
@@ -70,11 +77,11 @@ interface Begun {
 /** Finds out what this host allows. */
 export async function openParking(
 	context: IExecuteFunctions,
-	{ passesResponse, beganOn, firstBeganOn, hasParked, isResumed, hints }: Begun,
+	{ passesResponse, beganOn, execution, hasParked, isResumed, hints }: Begun,
 ): Promise<Parking> {
 	const engine = await engineObstacle(context, passesResponse);
 	const time = new PassTime();
-	const endsOn = endOfWorkflow(context, firstBeganOn);
+	const endsOn = endOfWorkflow(context, execution);
 	const recoveryAt = isResumed ? startOfRecovery(clock.now()) : -Infinity;
 	// Asked only when needed, since it reads executions from n8n's database.
 	let waiter: Promise<string | undefined> | undefined;
@@ -108,17 +115,21 @@ function startOfRecovery(now: number): number {
 }
 
 /**
- * When a wait has to end because of the workflow's own timeout, in ms since the epoch; parked time counts.
- * For a retry, n8n gives the beginning of the execution that is retried, so the node's own is used.
- *
- * @param firstBeganOn when the node's first run in this execution began
+ * When a wait has to end because of the workflow's own timeout or n8n's, in ms since the epoch; parked time counts.
+ * What n8n tells is later than that if the execution was resumed before this node's first run in it, so the workflow's
+ * timeout counts from the beginning as well. For a retry, n8n gives the beginning of the execution that is retried, so
+ * the node's own is used.
  */
-function endOfWorkflow(context: IExecuteFunctions, firstBeganOn: number): number {
+function endOfWorkflow(
+	context: IExecuteFunctions,
+	{ firstBeganOn, endsOn = Infinity }: ExecutionTimes,
+): number {
 	const { executionTimeout = 0 } = workflowSettings(context) ?? {};
-	if (executionTimeout <= 0) return Infinity;
 	const isRetry = context.getMode() === 'retry';
 	const establishedOn = isRetry ? undefined : context.getExecutionContext?.()?.establishedAt;
-	return (establishedOn ?? firstBeganOn) + executionTimeout * 1_000 - BEFORE_WORKFLOW_TIMEOUT_MS;
+	const from = establishedOn ?? firstBeganOn;
+	const bySettings = executionTimeout > 0 ? from + executionTimeout * 1_000 : Infinity;
+	return Math.min(bySettings, endsOn) - BEFORE_WORKFLOW_TIMEOUT_MS;
 }
 
 /**

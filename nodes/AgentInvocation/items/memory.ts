@@ -2,7 +2,15 @@ import type { IDataObject, IExecuteFunctions } from 'n8n-workflow';
 
 import { clock } from '../clock';
 import { mayHaveGoneOn } from '../engine/crash';
-import { enteredIn, keptBy, MOST_ATTEMPTS, mostAttempts, runsInAgent } from '../engine/host';
+import {
+	enteredIn,
+	executionEndsOn,
+	keptBy,
+	MOST_ATTEMPTS,
+	mostAttempts,
+	runsInAgent,
+} from '../engine/host';
+import type { ExecutionTimes } from '../engine/parking';
 import type { Suspension } from '../engine/suspend';
 import { fail, sentences } from '../failure';
 import { NOT_BEGUN, runOf, type Item, type RunOfItem } from '../item';
@@ -14,8 +22,8 @@ const FORMAT = 1;
 /** What n8n keeps of the node over its runs in an execution. */
 interface Kept {
 	format: typeof FORMAT;
-	/** The execution that the node runs in, and when its first run in it began, in ms since the epoch. */
-	execution?: { id: string; beganOn: number };
+	/** The execution that the node runs in, as its first run in it found it. */
+	execution?: { id: string } & ExecutionTimes;
 	byRunIndex: Record<string, StoredMemory>;
 }
 
@@ -32,8 +40,7 @@ export class Memory {
 		readonly opening: Opening,
 		/** What n8n stores. */
 		private readonly stored: StoredMemory,
-		/** When the node's first run in this execution began, in ms since the epoch. */
-		readonly firstBeganOn: number,
+		readonly execution: ExecutionTimes,
 		/** Forgets all items: the node has succeeded, and n8n does not retry it any more. */
 		readonly clear: () => void,
 	) {}
@@ -64,9 +71,10 @@ export class Memory {
 		});
 		byRunIndex[runIndex] = stored;
 		if (kept.execution?.id !== executionId) {
-			kept.execution = { id: executionId, beganOn: clock.date() };
+			const endsOn = executionEndsOn(context);
+			kept.execution = { id: executionId, firstBeganOn: clock.date(), endsOn };
 		}
-		return new Memory(opening, stored, kept.execution.beganOn, () => {
+		return new Memory(opening, stored, kept.execution, () => {
 			delete byRunIndex[runIndex];
 			// In n8n's Retry, nothing else tells later runs of the node when the execution began.
 			const isNeeded = Object.keys(byRunIndex).length > 0 || context.getMode() === 'retry';

@@ -35,7 +35,7 @@ export async function processItems(
 	} catch (thrown) {
 		return [await failAll(context, thrown)];
 	}
-	const { opening, beganOn, firstBeganOn } = memory;
+	const { opening, beganOn, execution } = memory;
 	const { beginning, suspension } = opening;
 	const source = suspension?.source ?? sourceOf(context);
 	// First of all, since an expression may look back at where the input came from.
@@ -44,7 +44,7 @@ export async function processItems(
 	const parking = await openParking(context, {
 		passesResponse: memory.passesResponse(response),
 		beganOn,
-		firstBeganOn,
+		execution,
 		hasParked,
 		isResumed: hasParked && beginning === 'resume',
 		hints: suspension?.hints,

@@ -180,8 +180,20 @@ export const found: PlantedDefect[] = [
 	plant(
 		"the workflow's own timeout is not looked at",
 		'engine/parking.ts',
-		'if (executionTimeout <= 0) return Infinity;',
-		'if (executionTimeout >= 0) return Infinity;',
+		'Math.min(bySettings, endsOn)',
+		'Infinity',
+	),
+	plant(
+		'what n8n tells of its own timeout is not looked at',
+		'engine/parking.ts',
+		'Math.min(bySettings, endsOn)',
+		'bySettings',
+	),
+	plant(
+		"n8n's own timeout counts from each resume",
+		'items/memory.ts',
+		'if (kept.execution?.id !== executionId) {',
+		'{',
 	),
 	plant(
 		'a wait that has failed is begun again by a retry',

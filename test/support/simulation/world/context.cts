@@ -34,6 +34,8 @@ export interface Told {
 	/** The stored execution, or each by its ID; an error when n8n does not give it. */
 	stored?: object | Error | ((id: string) => object | undefined);
 	establishedAt?: number | undefined;
+	/** When n8n is to end the execution, in ms since the epoch. */
+	endsOn?: number | undefined;
 	/** Notes when n8n is to resume the execution. */
 	putToWait?(until: Date): void;
 	/** What the host holds of the execution; absent where it does not show it. */
@@ -76,6 +78,7 @@ export function contextOf(told: Told): IExecuteFunctions {
 	};
 	const functions = {
 		...(told.held && { runExecutionData: told.held }),
+		additionalData: { executionTimeoutTimestamp: told.endsOn },
 		getNode: () => node,
 		getMode: () => told.mode ?? 'trigger',
 		getContext: (of: 'node' | 'flow') => {

@@ -1,6 +1,6 @@
 import type { IExecuteData } from 'n8n-workflow';
 
-import { atFirst, nodeOf, workflowOf } from './engine.cts';
+import { atFirst, nodeOf, workflowOf, endOf } from './engine.cts';
 import { tagOf, type Attempt } from './history.cts';
 import { contextFor } from './nodeContext.cts';
 import type { Process } from './process.cts';
@@ -24,6 +24,7 @@ export async function callDirectly(
 	clock.owner = process;
 	const isTool = spec.host === 'tool';
 	const node = { ...nodeOf(spec), ...(isTool && { type: 'agentInvocationTool' }) };
+	const endsOn = endOf(spec, process);
 	const data = isTool ? atFirst(workflowOf(spec), clock.date) : undefined;
 	const call = async (turn: number) => {
 		await new Promise<void>((resolve) => clock.after(turn * CALLS_APART_MS, resolve, process));
@@ -37,7 +38,8 @@ export async function callDirectly(
 			source: { main: [{ previousNode: 'Trigger' }] },
 		} as IExecuteData;
 		const given = { process, attempt, spec, turn, mode: modeOf(spec), node, entry, items, data };
-		const context = contextFor({ ...given, runIndex: 0, cancel: undefined, runIds: runIds(turn) });
+		const none = { runIndex: 0, cancel: undefined };
+		const context = contextFor({ ...given, ...none, endsOn, runIds: runIds(turn) });
 		try {
 			const output = await process.code.execute.call(context);
 			if ('actions' in output) history.faults.push('an engine was asked that is not there');

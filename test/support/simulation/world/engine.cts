@@ -139,6 +139,7 @@ export function runEngine(
 	data: IRunExecutionData,
 ): { result: Promise<IRun>; cancel: () => void } {
 	const { process, attempt } = run;
+	const endsOn = endOf(run.spec, process);
 	const hooks = {
 		runHook(name: string, given: unknown[]) {
 			if (name === 'nodeExecuteAfter' && run.spec.savesProgress) {
@@ -157,14 +158,20 @@ export function runEngine(
 		variables: {},
 	} as unknown as IWorkflowExecuteAdditionalData;
 	const engine = new WorkflowExecute(additionalData, run.mode, data);
-	(engine as unknown as Inside).executeNode = async (...given) => await executeNode(run, given);
+	(engine as unknown as Inside).executeNode = async (...given) =>
+		await executeNode({ ...run, endsOn }, given);
 	process.host.clock.owner = process;
 	const result = engine.processRunExecutionData(workflow);
 	return { result, cancel: () => result.cancel() };
 }
 
+/** When n8n says that it ends an execution that it now begins, or goes on with; undefined for never. */
+export function endOf({ workflowTimeoutS }: ExecutionSpec, { host }: Process): number | undefined {
+	return workflowTimeoutS > 0 ? host.clock.date + workflowTimeoutS * 1_000 : undefined;
+}
+
 async function executeNode(
-	run: EngineRun,
+	run: EngineRun & { endsOn: number | undefined },
 	given: Parameters<Inside['executeNode']>,
 ): Promise<IRunNodeResponse | EngineRequest> {
 	const [, node, , , , mode, data, runIndex, , input, entry, cancel, response] = given;
@@ -195,6 +202,7 @@ async function executeNode(
 		items,
 		data,
 		cancel,
+		endsOn: run.endsOn,
 		runIds: run.runIds(turn),
 	});
 	try {

@@ -177,6 +177,7 @@ const executionFields: Made<ExecutionSpec> = {
 	host: mostly('n8n', 6, fc.constantFrom('oldHost', 'tool', 'bare')),
 	savesProgress: fc.boolean(),
 	workflowTimeoutS: mostly(0, 5, fc.constantFrom(100, 200, 600, 3_600)),
+	isTimeoutOfN8n: sometimes(3, fc.constant(true)),
 	resumesLateMs: mostly(0, 3, fc.oneof(ms(4_000), ms(100_000), ms(5_000_000))),
 	cancelAtMs: sometimes(8, fc.oneof(ms(20_000), ms(1_000_000))),
 	credentialAway: sometimes(

@@ -31,6 +31,7 @@ export interface Call {
 	items: INodeExecutionData[];
 	data: IRunExecutionData | undefined;
 	cancel: AbortSignal | undefined;
+	endsOn: number | undefined;
 	/** The runs that 'Get a run' is to get, by item. */
 	runIds: string[];
 }
@@ -109,8 +110,10 @@ export function contextFor(call: Call): IExecuteFunctions {
 		settings: {
 			saveExecutionProgress: spec.savesProgress,
 			...hand.settings,
-			...(spec.workflowTimeoutS > 0 && { executionTimeout: spec.workflowTimeoutS }),
+			...(spec.workflowTimeoutS > 0 &&
+				!spec.isTimeoutOfN8n && { executionTimeout: spec.workflowTimeoutS }),
 		},
+		endsOn: call.endsOn,
 		establishedAt: data?.executionData?.runtimeData?.establishedAt,
 		cancel,
 		before: triggersOf(spec, 'Trigger'),

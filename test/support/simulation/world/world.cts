@@ -206,6 +206,8 @@ export interface ExecutionSpec {
 	savesProgress: boolean;
 	/** The workflow's own, in s; 0 for none. */
 	workflowTimeoutS: number;
+	/** Whether that is n8n's own (`EXECUTIONS_TIMEOUT`), and not in the workflow's settings. */
+	isTimeoutOfN8n?: boolean;
 	/** How late n8n resumes it. */
 	resumesLateMs: number;
 	cancelAtMs?: number;
