@@ -1,3 +1,4 @@
+import { PassTime } from '../../nodes/AgentInvocation/clock.ts';
 import { isInDoubt, NOT_BEGUN, type Item } from '../../nodes/AgentInvocation/item.ts';
 import type { ItemWork } from '../../nodes/AgentInvocation/items/operation.ts';
 import { startRun } from '../../nodes/AgentInvocation/operations/run/startRun.ts';
@@ -146,7 +147,9 @@ test('it is in doubt from before the create is sent, whatever is thrown then', a
 	const service = { baseUrl: '', limiter, renew: () => Promise.resolve(undefined), send };
 	const note = (item: Item) => void noted.push(item);
 	const { signal } = new AbortController();
-	const work = { context: contextOf({}), service, signal, note } as unknown as ItemWork;
+	const parking = { time: new PassTime(), latestEndOn: Infinity };
+	const context = contextOf({});
+	const work = { context, service, parking, signal, note } as unknown as ItemWork;
 	const plan = {} as WaitPlan;
 	const wanted = { agent: 1, bindings: [], retryOnServerError: false, patienceMs: Infinity, plan };
 	await expect(startRun(NOT_BEGUN, wanted, work)).rejects.toThrow('A defect');
