@@ -74,7 +74,8 @@ export async function startRun(item: NotBegun, wanted: Wanted, work: ItemWork): 
 
 	if (isInDoubt(item)) return heldBack(item);
 	const { time, latestEndOn } = work.parking;
-	if (plan.waits && time.date() >= latestEndOn) return refuseForTime(item, identified.agentId);
+	const isTooLate = () => plan.waits && time.date() >= latestEndOn;
+	if (isTooLate()) return refuseForTime(item, identified.agentId);
 
 	// In doubt from now on, until the answer says otherwise.
 	const { agentId, fingerprints } = identified;
@@ -88,6 +89,8 @@ export async function startRun(item: NotBegun, wanted: Wanted, work: ItemWork): 
 	const answer = await sendWithRetry(service, request, purpose, patience);
 	// It was not sent, so the item is as it was.
 	if (answer.kind === 'aborted') return item;
+	const isLate = answer.kind === 'late' || answer.kind === 'rateLimited';
+	if (isLate && isTooLate()) return refuseForTime(item, agentId);
 	if (answer.kind === 'ok' && answer.body) {
 		const runId = String(answer.body.run_id);
 		const lastSeen = { status: 'pending', ...answer.body, run_id: runId };

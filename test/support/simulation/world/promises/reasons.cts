@@ -256,7 +256,9 @@ function wasAnsweredOnKey(facts: Facts, { attempt }: SaidFailure): boolean {
  * the pause included that it has asked for last.
  */
 function carriedNothing(facts: Facts, { attempt, tag, at }: SaidFailure): boolean {
-	const { key } = facts.spec(attempt);
+	const { key, workflowTimeoutS } = facts.spec(attempt);
+	const endsAt =
+		workflowTimeoutS > 0 ? attempt.beganAt + (workflowTimeoutS - 30) * 1_000 : Infinity;
 	const own = itemOf(facts.history.world, tag).ownKey ? key + 1 : key;
 	return [own, own + NEW_KEY].some((ofItem) => {
 		const before = facts.history.requests.filter(
@@ -274,6 +276,8 @@ function carriedNothing(facts: Facts, { attempt, tag, at }: SaidFailure): boolea
 			from: all[nth - 1] ?? 0,
 			until,
 		}));
+		// Nor does a run begin that the workflow leaves no time to wait for.
+		if (pauses.some(({ until }) => until >= endsAt)) return true;
 		return [...pauses, ...silences].some(({ from, until }) => until - from >= PATIENCE_MS);
 	});
 }
