@@ -35,6 +35,17 @@ describe("n8n's own, which the workflow's settings do not have,", () => {
 		expect(Math.round(ms / SECOND)).toBe(570);
 	});
 
+	test('counts from the beginning in each turn of a loop', async () => {
+		const { attempt } = await ofN8n(600, {
+			turns: 3,
+			runOf: () => ({ durationMs: 220 * SECOND }),
+			options: { pollInterval: 110 },
+		});
+		expect(attempt.parks.length).toBeGreaterThan(2);
+		expect(attempt.timedOutAt).toBeUndefined();
+		expect(attempt.error?.message).toContain('has not finished within 1');
+	});
+
 	test('may be shorter than that of the workflow', async () => {
 		const hand: Hand = { settings: { executionTimeout: 7_200 } };
 		const { error } = await ofN8n(100, { hand });

@@ -76,8 +76,9 @@ export class Memory {
 		}
 		return new Memory(opening, stored, kept.execution, () => {
 			delete byRunIndex[runIndex];
-			// In n8n's Retry, nothing else tells later runs of the node when the execution began.
-			const isNeeded = Object.keys(byRunIndex).length > 0 || context.getMode() === 'retry';
+			// Nothing else tells later runs of the node when n8n ends a resumed execution, or when a Retry began.
+			const isTold = kept.execution?.endsOn === undefined && context.getMode() !== 'retry';
+			const isNeeded = Object.keys(byRunIndex).length > 0 || !isTold;
 			if (!isNeeded) delete nodeContext.agentInvocation;
 		});
 	}
