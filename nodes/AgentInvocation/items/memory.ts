@@ -76,9 +76,9 @@ export class Memory {
 		}
 		return new Memory(opening, stored, kept.execution, () => {
 			delete byRunIndex[runIndex];
-			// Nothing else tells later runs of the node when n8n ends a resumed execution, or when a Retry began.
-			const isTold = kept.execution?.endsOn === undefined && context.getMode() !== 'retry';
-			const isNeeded = Object.keys(byRunIndex).length > 0 || !isTold;
+			// Nothing else tells later runs of the node when n8n ends a resumed execution.
+			const isTimed = kept.execution?.endsOn !== undefined;
+			const isNeeded = Object.keys(byRunIndex).length > 0 || isTimed;
 			if (!isNeeded) delete nodeContext.agentInvocation;
 		});
 	}

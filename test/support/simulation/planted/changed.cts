@@ -50,12 +50,7 @@ export const changed: PlantedDefect[] = [
 		'const result = plan.waits ?',
 		'const result = plan.waits && !own ?',
 	),
-	plant(
-		"in a loop, n8n's Retry counts the workflow's timeout from each turn",
-		'items/memory.ts',
-		" || context.getMode() === 'retry'",
-		'',
-	),
+	plant("in a loop, n8n's own timeout counts from each turn", 'items/memory.ts', ' || isTimed', ''),
 	plant(
 		'a wrong option of the node fails what waits',
 		'items/nodePass.ts',
