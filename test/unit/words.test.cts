@@ -126,12 +126,14 @@ describe('the parameter that the service means', () => {
 		);
 	});
 
-	test.each(['Unknown', "Unknown: 'a'", "Not the agent's: `value of a`"])(
-		'is the only one that was given: %s',
-		(message) => {
-			expect(of('unknown_parameter', message, 'a')).toBe("Agent 7 has no parameter 'a'");
-		},
-	);
+	test.each([
+		'Unknown',
+		"The agent's parameters don't have it",
+		"Unknown: 'a'",
+		"Not the agent's: `value of a`",
+	])('is the only one that was given: %s', (message) => {
+		expect(of('unknown_parameter', message, 'a')).toBe("Agent 7 has no parameter 'a'");
+	});
 
 	test('is not the only one that was given if the service quotes another', () => {
 		expect(of('unknown_parameter', "'b' is required", 'a')).toBe(

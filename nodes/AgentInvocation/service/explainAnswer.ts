@@ -131,7 +131,8 @@ function culpritOf(
 	{ message }: ServiceError,
 ): ParameterBinding | undefined {
 	const isQuoted = (text: string) => QUOTES.some((quote) => message.includes(quote + text + quote));
-	const quotesNothing = QUOTES.every((quote) => message.split(quote).length < 3);
+	// An apostrophe within a word quotes nothing.
+	const quotesNothing = !/(?<!\w)(['"`]).+?\1(?!\w)/.test(message);
 	const isMeant = ({ name, value }: ParameterBinding) =>
 		isQuoted(name) || (bindings.length === 1 && (quotesNothing || isQuoted(value)));
 	const candidates = bindings.filter(isMeant);
