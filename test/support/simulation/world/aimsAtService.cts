@@ -199,6 +199,28 @@ export const otherClocks: fc.Arbitrary<Part> = fc.record({
 	),
 });
 
+const unhurried = {
+	...creates,
+	...undisturbed,
+	key: fc.constant(0),
+	waits: fc.constant(true),
+	maxTries: fc.constant(0),
+	items: itemsOf(itemThatTakes(fc.integer({ min: 20_000, max: 400_000 })), 20, 80),
+	options: optionsWith({ timeout: never, pollInterval: never, maxConcurrency: never }),
+};
+
+/** Its dry runs come when the service refuses more runs. */
+const checkedLater = {
+	...unhurried,
+	startsAtMs: fc.integer({ min: 10_000, max: 100_000 }),
+	options: optionsWith({
+		timeout: never,
+		pollInterval: never,
+		maxConcurrency: never,
+		checkFirst: fc.constant(true),
+	}),
+};
+
 /** Many items of a key that may have few runs under way, and to whose further creates the service says when to come again. */
 export const quotas: fc.Arbitrary<Part> = fc.record({
 	service: services({
@@ -206,20 +228,16 @@ export const quotas: fc.Arbitrary<Part> = fc.record({
 		quota: quotaOf({
 			runs: fc.integer({ min: 10, max: 30 }),
 			retryAfter: fc.constantFrom('20', '60', '120'),
+			isBudget: fc.constantFrom(undefined, true),
+			refusesDryRuns: fc.constantFrom(undefined, true),
 		}),
 	}),
-	executions: fc.array(
-		executionWith({
-			...creates,
-			...undisturbed,
-			key: fc.constant(0),
-			waits: fc.constant(true),
-			maxTries: fc.constant(0),
-			items: itemsOf(itemThatTakes(fc.integer({ min: 20_000, max: 400_000 })), 20, 80),
-			options: optionsWith({ timeout: never, pollInterval: never, maxConcurrency: never }),
-		}),
-		{ minLength: 1, maxLength: 2 },
-	),
+	executions: fc
+		.tuple(
+			fc.array(executionWith(unhurried), { minLength: 1, maxLength: 2 }),
+			fc.array(executionWith(checkedLater), { maxLength: 1 }),
+		)
+		.map((both) => both.flat()),
 	kills: noKills,
 });
 

@@ -109,12 +109,14 @@ export function faultOf(
 export function quotaOf(own: {
 	runs: fc.Arbitrary<number>;
 	retryAfter: fc.Arbitrary<string | undefined>;
+	isBudget?: fc.Arbitrary<true | undefined>;
+	refusesDryRuns?: fc.Arbitrary<true | undefined>;
 }): fc.Arbitrary<QuotaSpec> {
 	return fc
 		.record({
+			isBudget: sometimes(3, fc.constant(true as const)),
+			refusesDryRuns: sometimes(3, fc.constant(true as const)),
 			...own,
-			isBudget: sometimes(3, fc.constant(true)),
-			refusesDryRuns: sometimes(3, fc.constant(true)),
 		})
 		.map((made) => withoutAbsent(made) as QuotaSpec);
 }
