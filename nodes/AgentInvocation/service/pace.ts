@@ -8,13 +8,13 @@ import {
 	SECOND,
 	SHORT_MS,
 } from './paceTuning';
-import { Rate } from './rate';
+import { CarriedRate } from './carriedRate';
 import { backoffMs, retryAfterMs } from './retryPolicy';
 
 /**
  * When requests may be sent. Moments are those of the clock, in ms.
  *
- * - They are sent at a rate (`rate.ts`) that grows for as long as nothing is refused.
+ * - They are sent at a rate (`carriedRate.ts`) that grows for as long as nothing is refused.
  * - One refusal without `Retry-After` amid requests that are carried pauses nothing: many services refuse a
  *   few at random. The rate goes down a little.
  * - Any other refusal pauses all requests, for as long as the service asks or for a growing time. Then they go
@@ -23,7 +23,7 @@ import { backoffMs, retryAfterMs } from './retryPolicy';
  * `bench/limits.cts` shows what comes of it with the limiters that services have.
  */
 export class Pace {
-	private readonly rate: Rate;
+	private readonly rate: CarriedRate;
 
 	/** When the next request may be sent by the rate. */
 	private nextAt = -Infinity;
@@ -53,7 +53,7 @@ export class Pace {
 
 	/** @param former the one whose rate it begins with; without a known limit, it then grows */
 	constructor(former?: Pace) {
-		this.rate = new Rate(former && SECOND / former.rate.apartMs);
+		this.rate = new CarriedRate(former && SECOND / former.rate.apartMs);
 		this.wasRefused = former !== undefined;
 		this.pausedUntil = former?.pausedUntil ?? -Infinity;
 	}

@@ -1,4 +1,4 @@
-import type { Priority } from './paces';
+import type { Priority } from './pacesByPriority';
 
 /** A request that waits for its turn. */
 export interface Waiter {

@@ -1,6 +1,6 @@
 import { clock } from '../clock';
 import type { Answer } from './answer';
-import { Paces, type Priority } from './paces';
+import { PacesByPriority, type Priority } from './pacesByPriority';
 import { Queues, type Waiter } from './queues';
 
 /** A request that wants to be sent. */
@@ -34,7 +34,7 @@ interface Request extends Admission, Waiter {
 
 /** Where all requests that use one API key wait for their turn (`pace.ts` says how fast it comes). */
 export class RateLimiter {
-	private readonly paces = new Paces();
+	private readonly paces = new PacesByPriority();
 
 	private readonly queues = new Queues<Request>();
 

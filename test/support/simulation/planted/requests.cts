@@ -4,7 +4,7 @@ import { plant, plantAll, type PlantedDefect } from './plant.cts';
 export const ofRequests: PlantedDefect[] = [
 	plant(
 		'polls wait for as long as creates are refused',
-		'service/paces.ts',
+		'service/pacesByPriority.ts',
 		'this.creates.isRefusedTooSoon(answer)',
 		'false',
 	),

@@ -1,5 +1,8 @@
 import type { Answer } from '../../nodes/AgentInvocation/service/answer.ts';
-import { Paces, type Priority } from '../../nodes/AgentInvocation/service/paces.ts';
+import {
+	PacesByPriority,
+	type Priority,
+} from '../../nodes/AgentInvocation/service/pacesByPriority.ts';
 
 const SECOND = 1_000;
 const TRIP_MS = 50;
@@ -8,7 +11,7 @@ const carried: Answer = { kind: 'ok', status: 200 };
 
 /** Sends requests one after the other, each as soon as it may be sent, and has them answered. */
 class Client {
-	readonly paces = new Paces();
+	readonly paces = new PacesByPriority();
 	now = 0;
 
 	send(priority: Priority, answer: Answer): void {

@@ -10,7 +10,7 @@ export type Priority = 'create' | 'poll';
  * service refuses creates alone, since no more runs may be under way: what these learn then is no limit of polls.
  * Moments are those of the clock, in ms.
  */
-export class Paces {
+export class PacesByPriority {
 	private readonly creates = new Pace();
 
 	/** The same as that of creates, unless these alone are refused. */

@@ -22,7 +22,7 @@ import { RecentRequests } from './recentRequests';
  * is kept, a refusal hardly lowers it. If one follows soon after a pause, the limit itself may have fallen: the
  * rate is lowered, and soon back where it was, unless the same happens again.
  */
-export class Rate {
+export class CarriedRate {
 	private isLimitKnown = false;
 
 	/** The rate that was found when the limit was met. */
