@@ -253,7 +253,7 @@ function wasAnsweredOnKey(facts: Facts, { attempt }: SaidFailure): boolean {
 
 /**
  * Whether the service has at some time carried nothing of an item's key for the patience of a request,
- * the pause included that it has asked for last.
+ * including the pause that followed.
  */
 function carriedNothing(facts: Facts, { attempt, tag, at }: SaidFailure): boolean {
 	const { key, workflowTimeoutS } = facts.spec(attempt);
@@ -270,7 +270,7 @@ function carriedNothing(facts: Facts, { attempt, tag, at }: SaidFailure): boolea
 		// What is carried after a pause was asked for comes too late: what cannot wait for its end was given up by then.
 		const pauses = before.filter(isLimited).map((one) => ({
 			from: times.filter((time) => time <= one.answeredAt).at(-1) ?? 0,
-			until: one.answeredAt + askedMs(one),
+			until: one.answeredAt + (askedMs(one) || LONGEST_BACKOFF_MS),
 		}));
 		const silences = [...times, at + LONGEST_BACKOFF_MS].map((until, nth, all) => ({
 			from: all[nth - 1] ?? 0,
