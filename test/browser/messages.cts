@@ -174,12 +174,16 @@ export const errors: Row[] = [
 		"The input item has no field 'region'. Add it before this node",
 	],
 	[
-		'the agent is an expression, and nothing is known of its fields',
+		'an expression chooses an agent that is not there, whose fields would be mapped',
 		{
-			parameters: fields('={{ 2 }}', { mappingMode: 'autoMapInputData', value: null, schema: [] }),
+			parameters: fields('={{ 999 }}', {
+				mappingMode: 'autoMapInputData',
+				value: null,
+				schema: [],
+			}),
 		},
-		"The agent's parameters are not known, so nothing can be mapped to them",
-		"set 'Specify Parameters' to 'Using Name-Value Pairs' or 'Using JSON'",
+		"Agent 999 is not in the organization's list",
+		"Choose an agent from the list in 'Agent'.",
 	],
 	[
 		'a pair has no name',

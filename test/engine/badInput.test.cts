@@ -103,6 +103,20 @@ describe('options are refused with their name', () => {
 		expect(sandbox.current.requests).toEqual([]);
 	});
 
+	test.each([
+		[{ options: { timeout: '={{ $json.value.toNumber() }}' } }, 'soon', '60'],
+		[{ dryRun: '={{ $json.value }}' }, 'soon', false],
+	])('%j: of the first item, for this item alone', async (parameters, wrong, right) => {
+		const { output } = await run(sandbox.current, createRun(3, { seconds: 0.1 }, parameters), {
+			items: [{ value: wrong }, { value: right }],
+			...onError('continueRegularOutput'),
+		});
+		expect(jsonOf(output)).toMatchObject([
+			{ error: expect.any(String) as string },
+			{ status: 'succeeded' },
+		]);
+	});
+
 	test('a boolean as text or number works', async () => {
 		for (const yes of ['={{ "TRUE" }}', '={{ 1 }}']) {
 			const { output } = await run(

@@ -65,6 +65,52 @@ test('no more runs are in flight than Max Concurrency allows', async () => {
 	}
 });
 
+describe('fields that are mapped automatically', () => {
+	const column = (id: string, more = {}) => ({ id, displayName: id, required: false, ...more });
+	const mapped = (agent: string | number, ...schema: object[]) =>
+		createRun(
+			agent,
+			{},
+			{
+				specifyParameters: 'fields',
+				parameters: { mappingMode: 'autoMapInputData', value: null, schema } as never,
+			},
+		);
+	const bindings = () => sandbox.current.runs.all.map((made) => made.bindings);
+
+	test.each([[[column('region', { required: true }), column('quarter')]], [[]]])(
+		"are those of each item's own agent (as the editor has them: %j)",
+		async (schema) => {
+			const items = [
+				{ agent: 2, region: 'north', text: 'not of agent 2' },
+				{ agent: 3, region: 'not of agent 3', text: 'Hello', seconds: 0.1 },
+			];
+			const { output } = await run(sandbox.current, mapped('={{ $json.agent }}', ...schema), {
+				items,
+			});
+			expect(jsonOf(output)).toMatchObject([{ agent_id: 2 }, { agent_id: 3, output: 'Hello' }]);
+			expect(bindings()).toEqual([{ region: 'north' }, { text: 'Hello', seconds: '0.1' }]);
+			const firstPages = sandbox.current.requests.filter(({ url }) => url.endsWith('&offset=0'));
+			expect(firstPages).toHaveLength(1);
+		},
+	);
+
+	test('of an agent that is not in the list are not known, so nothing is started', async () => {
+		const { error } = await run(sandbox.current, mapped('={{ 999 }}', column('region')));
+		expect(error?.message).toBe("Agent 999 is not in the organization's list");
+		expect(error?.description).toContain("Choose an agent from the list in 'Agent'.");
+		expect(bindings()).toEqual([]);
+	});
+
+	test('are also those that were removed when they were shown', async () => {
+		const schema = [column('seconds'), column('text', { removed: true })];
+		const items = [{ text: 'Hello', seconds: 0.1 }];
+		const { output } = await run(sandbox.current, mapped(3, ...schema), { items });
+		expect(jsonOf(output)).toMatchObject([{ output: 'Hello' }]);
+		expect(sandbox.current.requests.every(({ url }) => url.includes('/runs'))).toBe(true);
+	});
+});
+
 describe('a dry run', () => {
 	test.each([
 		{ dryRun: { status: 200, shape: 'object' } as const },

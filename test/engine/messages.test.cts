@@ -106,18 +106,6 @@ describe('what the node says about its settings when it is executed', () => {
 			"The input item has no field 'region'. Add it before this node",
 		],
 		[
-			createRun(
-				'={{ 2 }}',
-				{},
-				{
-					specifyParameters: 'fields',
-					parameters: { mappingMode: 'autoMapInputData', value: null, schema: [] },
-				},
-			),
-			"The agent's parameters are not known, so nothing can be mapped to them",
-			"set 'Specify Parameters' to 'Using Name-Value Pairs' or 'Using JSON'",
-		],
-		[
 			pairs({ name: '', value: 'north' }),
 			"A name under 'Parameters' is empty",
 			"Give each value the name of one of the agent's parameters, or remove the pair",

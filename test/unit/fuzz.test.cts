@@ -10,7 +10,7 @@ import { toNodeError } from '../../nodes/AgentInvocation/engine/nodeError.ts';
 import { readBindings } from '../../nodes/AgentInvocation/operations/run/parameters.ts';
 import { resultOf } from '../../nodes/AgentInvocation/waiting/output.ts';
 import { readWaitOptions } from '../../nodes/AgentInvocation/waiting/options.ts';
-import { outcomeOf } from '../support/outcome.cts';
+import { outcomeOf, settled } from '../support/outcome.cts';
 import { contextOf } from '../support/simulation/world/context.cts';
 import { isAgentPage, isCreatedRun, isRun } from '../../nodes/AgentInvocation/service/types.ts';
 
@@ -109,7 +109,7 @@ test('whatever a run is like, it becomes output or an error in our words', () =>
 	);
 });
 
-test('whatever is given for parameters, it becomes bindings of text with names once, or an error', () => {
+test('whatever is given for parameters, it becomes bindings of text with names once, or an error', async () => {
 	const pair = fc.oneof(json, fc.record({ name: fc.oneof(key, json), value: json }));
 	const given = fc.oneof(
 		fc.record({ specifyParameters: fc.constant('json'), parametersJson: body }),
@@ -126,9 +126,12 @@ test('whatever is given for parameters, it becomes bindings of text with names o
 			}),
 		}),
 	);
-	fc.assert(
-		fc.property(given, fc.dictionary(key, json), (parameters, item) => {
-			const bindings = outcomeOf(() => readBindings(having(parameters, item as IDataObject), 0));
+	const listed = fc.array(fc.record({ name: key, required: fc.boolean(), description: key }));
+	await fc.assert(
+		fc.asyncProperty(given, fc.dictionary(key, json), listed, async (parameters, item, all) => {
+			const bindings = await settled(
+				readBindings(having(parameters, item as IDataObject), 0, () => Promise.resolve(all)),
+			);
 			if (!bindings.ok) return expectN8nError(bindings.failure);
 			const names = bindings.value.map(({ name }) => name);
 			expect(new Set(names).size).toBe(names.length);

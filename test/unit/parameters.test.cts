@@ -1,25 +1,36 @@
 import { readBindings } from '../../nodes/AgentInvocation/operations/run/parameters.ts';
+import { FailureError } from '../../nodes/AgentInvocation/failure.ts';
+import type { AgentParameter } from '../../nodes/AgentInvocation/service/types.ts';
 import { contextOf, type Told } from '../support/simulation/world/context.cts';
-import { outcomeOf } from '../support/outcome.cts';
+import { settled } from '../support/outcome.cts';
 
 // What an item's parameters become: bindings of text, or what is wrong and what to do.
-const read = (parameters: Record<string, unknown>, told: Told = {}) =>
-	outcomeOf(() => readBindings(contextOf({ parameters, ...told }), 0));
+const read = (
+	parameters: Record<string, unknown>,
+	{ listed, ...told }: Told & { listed?: () => Promise<AgentParameter[]> } = {},
+) =>
+	settled(
+		readBindings(contextOf({ parameters, ...told }), 0, listed ?? (() => Promise.resolve([]))),
+	);
 
 const bound = (values: Record<string, string>) => ({
 	ok: true,
 	value: Object.entries(values).map(([name, value]) => ({ name, value })),
 });
 
-function expectRefusal(result: unknown, message: string, remedy: RegExp): void {
-	expect(result).toEqual({
+async function expectRefusal(
+	result: Promise<unknown>,
+	message: string,
+	remedy: RegExp,
+): Promise<void> {
+	expect(await result).toEqual({
 		ok: false,
 		failure: { message, description: expect.stringMatching(remedy) as string, details: {} },
 	});
 }
 
 describe('values of any kind', () => {
-	test('become text, and empty ones are left out', () => {
+	test('become text, and empty ones are left out', async () => {
 		const values = {
 			text: ' a ',
 			number: 0,
@@ -29,7 +40,7 @@ describe('values of any kind', () => {
 			none: null,
 			empty: '',
 		};
-		expect(read({ specifyParameters: 'json', parametersJson: values })).toEqual(
+		expect(await read({ specifyParameters: 'json', parametersJson: values })).toEqual(
 			bound({
 				text: ' a ',
 				number: '0',
@@ -45,9 +56,8 @@ describe('values of any kind', () => {
 		[{}, 'an object'],
 		[NaN, 'no number'],
 		[Infinity, 'no number'],
-		[new Date(NaN), 'an object'],
-	])('but %j is refused', (value, kind) => {
-		expectRefusal(
+	])('but %j is refused', async (value, kind) => {
+		await expectRefusal(
 			read({ specifyParameters: 'json', parametersJson: { a: 1, city: value } }),
 			`The value of parameter 'city' is ${kind}`,
 			/^The service takes text\. .*JSON\.stringify/,
@@ -55,12 +65,23 @@ describe('values of any kind', () => {
 	});
 });
 
+test.each([['Invalid DateTime'], ['Invalid Date'], [new Date(NaN)]])(
+	'a date that is none is refused: %s',
+	async (value) => {
+		await expectRefusal(
+			read({ specifyParameters: 'json', parametersJson: { day: value } }),
+			"The value of parameter 'day' is no valid date",
+			/^The expression could not read the date/,
+		);
+	},
+);
+
 describe('JSON as text', () => {
 	const json = (parametersJson: unknown) => read({ specifyParameters: 'json', parametersJson });
 
-	test('keeps each number as it is written, and what is in a text as it is', () => {
+	test('keeps each number as it is written, and what is in a text as it is', async () => {
 		const text = String.raw`{ "id": 12345678901234567890, "price": 1.10, "huge": -1e999, "text": "a \"7\" 1.10", "yes": true }`;
-		expect(json(text)).toEqual(
+		expect(await json(text)).toEqual(
 			bound({
 				id: '12345678901234567890',
 				price: '1.10',
@@ -69,13 +90,13 @@ describe('JSON as text', () => {
 				yes: 'true',
 			}),
 		);
-		expect(json('[{ "name": 7, "value": 1.50 }]')).toEqual(bound({ 7: '1.50' }));
+		expect(await json('[{ "name": 7, "value": 1.50 }]')).toEqual(bound({ 7: '1.50' }));
 	});
 
 	test.each([new Date(), new Map([['city', 'Paris']])])(
 		'of %s, which has no fields, is refused',
-		(value) => {
-			expectRefusal(
+		async (value) => {
+			await expectRefusal(
 				json(value),
 				"'Parameters (JSON)' is neither an object nor an array",
 				/^Enter an object/,
@@ -90,9 +111,9 @@ describe('fields', () => {
 		parameters: { mappingMode, value, schema },
 	});
 
-	test('are read where nothing else is chosen', () => {
-		expect(read(fields({ city: 'Paris', empty: '' }))).toEqual(bound({ city: 'Paris' }));
-		expect(read({})).toEqual(bound({}));
+	test('are read where nothing else is chosen', async () => {
+		expect(await read(fields({ city: 'Paris', empty: '' }))).toEqual(bound({ city: 'Paris' }));
+		expect(await read({})).toEqual(bound({}));
 	});
 
 	test.each([
@@ -101,16 +122,16 @@ describe('fields', () => {
 		{ city: 'Paris' },
 		{ mappingMode: 'defineBelow', value: '{ "city": "Paris" }' },
 		{ mappingMode: 'defineBelow', value: ['Paris'] },
-	])('that are none, %j, are refused', (parameters) => {
-		expectRefusal(
+	])('that are none, %j, are refused', async (parameters) => {
+		await expectRefusal(
 			read({ parameters }),
 			"'Parameters' does not hold the fields of the agent's parameters",
 			/^Choose the agent again/,
 		);
 	});
 
-	test.each([undefined, null, ''])('that are required and have %j are named', (value) => {
-		expectRefusal(
+	test.each([undefined, null, ''])('that are required and have %j are named', async (value) => {
+		await expectRefusal(
 			read(fields({ city: value }, [column('more'), column('city', { required: true })])),
 			"Parameter 'city' is required and has no value",
 			/^Fill it in\. An expression must give a value for every item\.$/,
@@ -119,20 +140,20 @@ describe('fields', () => {
 
 	test.each(['odd', 7, {}, [null, 'odd', 7, {}, { id: {} }]])(
 		'that an odd workflow describes as %j break nothing',
-		(schema) => {
-			expect(read(fields({ city: 'Paris' }, schema))).toEqual(bound({ city: 'Paris' }));
-			expect(read(fields('', schema))).toEqual(bound({}));
-			expect(read(fields(null, schema, 'autoMapInputData'))).toEqual(bound({}));
+		async (schema) => {
+			expect(await read(fields({ city: 'Paris' }, schema))).toEqual(bound({ city: 'Paris' }));
+			expect(await read(fields('', schema))).toEqual(bound({}));
+			expect(await read(fields(null, schema, 'autoMapInputData'))).toEqual(bound({}));
 		},
 	);
 
-	test('that the user has removed are not required', () => {
+	test('that the user has removed are not required', async () => {
 		const schema = [column('city', { required: true, removed: true })];
-		expect(read(fields({}, schema))).toEqual(bound({}));
+		expect(await read(fields({}, schema))).toEqual(bound({}));
 	});
 
-	test('that are required and have a value are bound', () => {
-		expect(read(fields({ city: 0 }, [column('city', { required: true })]))).toEqual(
+	test('that are required and have a value are bound', async () => {
+		expect(await read(fields({ city: 0 }, [column('city', { required: true })]))).toEqual(
 			bound({ city: '0' }),
 		);
 	});
@@ -141,58 +162,83 @@ describe('fields', () => {
 		const items = [{ json: { city: 'Rome', other: 'thing' } }];
 		const mapped = (schema?: unknown) => fields(null, schema, 'autoMapInputData');
 
-		test('are those that the agent has', () => {
-			expect(read(mapped([column('city'), column('absent')]), { items })).toEqual(
+		test('are those that the agent has', async () => {
+			expect(await read(mapped([column('city'), column('absent')]), { items })).toEqual(
 				bound({ city: 'Rome' }),
 			);
 		});
 
-		test('are found in either form of a letter', () => {
+		test('are found in either form of a letter', async () => {
 			const [one, other] = ['région'.normalize('NFC'), 'région'.normalize('NFD')];
 			const given = { items: [{ json: { [other]: 'Lazio' } }] };
-			expect(read(mapped([column(one)]), given)).toEqual(bound({ [one]: 'Lazio' }));
+			expect(await read(mapped([column(one)]), given)).toEqual(bound({ [one]: 'Lazio' }));
 			const turned = { items: [{ json: { [one]: 'Lazio' } }] };
-			expect(read(mapped([column(other)]), turned)).toEqual(bound({ [other]: 'Lazio' }));
+			expect(await read(mapped([column(other)]), turned)).toEqual(bound({ [other]: 'Lazio' }));
 		});
 
-		test('that are required are to be there', () => {
-			expectRefusal(
+		test('that are required are to be there', async () => {
+			await expectRefusal(
 				read(mapped([column('country', { required: true })]), { items }),
 				"Parameter 'country' is required and has no value",
 				/^The input item has no field 'country'\. .*'Map Each Column Manually'\.$/,
 			);
 		});
 
-		test('are none without an item', () => {
-			expect(read(mapped([column('city')]), { items: [] })).toEqual(bound({}));
+		test('are none without an item', async () => {
+			expect(await read(mapped([column('city')]), { items: [] })).toEqual(bound({}));
 		});
 
+		const isAbsent = () =>
+			Promise.reject(
+				new FailureError({ message: 'It is not in the list', description: '', details: {} }),
+			);
+		const listed = () =>
+			Promise.resolve([
+				{ name: 'country', required: false, description: '' },
+				{ name: 'city', required: true, description: '' },
+			]);
+
 		test.each([['={{ $json.agent }}'], [{ __rl: true, mode: 'id', value: '={{ 1 }}' }]])(
-			'cannot be mapped while the agent is not known: %j',
-			(agentId) => {
-				expectRefusal(
-					read(mapped(), { items, node: { parameters: { agentId } } }),
-					"The agent's parameters are not known, so nothing can be mapped to them",
-					/^'Agent' is an expression\. .*'Using Name-Value Pairs' or 'Using JSON'\.$/,
-				);
+			'are those that the list has for an agent that an expression chooses: %j',
+			async (agentId) => {
+				const node = { parameters: { agentId } };
+				for (const schema of [[], [column('other', { required: true })]]) {
+					expect(await read(mapped(schema), { items, node, listed })).toEqual(
+						bound({ city: 'Rome' }),
+					);
+					expect(await read(mapped(schema), { items, node, listed: isAbsent })).toMatchObject({
+						failure: { message: 'It is not in the list' },
+					});
+				}
 			},
 		);
 
 		test.each([[undefined], ['1'], [{ __rl: true, mode: 'id', value: '1' }], [7]])(
-			'are none of an agent that has none: %j',
-			(agentId) => {
+			'are those that the editor has loaded for one that is chosen, or of the list if it has none: %j',
+			async (agentId) => {
 				const node = { parameters: { agentId: agentId as string } };
-				expect(read(mapped(), { items, node })).toEqual(bound({}));
+				expect(await read(mapped([column('city')]), { items, node, listed: isAbsent })).toEqual(
+					bound({ city: 'Rome' }),
+				);
+				expect(await read(mapped(), { items, node, listed })).toEqual(bound({ city: 'Rome' }));
 			},
 		);
 
-		test('are none of a node without parameters', () => {
-			expect(read(mapped(), { items })).toEqual(bound({}));
+		test('are also those that the user had removed when fields were shown', async () => {
+			const schema = [column('city', { removed: true })];
+			expect(await read(mapped(schema), { items })).toEqual(bound({ city: 'Rome' }));
 		});
 
-		test('of an agent given by an expression are mapped once its parameters are known', () => {
-			const node = { parameters: { agentId: '={{ 1 }}' } };
-			expect(read(mapped([column('city')]), { items, node })).toEqual(bound({ city: 'Rome' }));
+		test.each([[''], [null], [undefined]])('that are required are not to be %j', async (value) => {
+			await expectRefusal(
+				read(mapped([column('city', { required: true })]), { items: [{ json: { city: value } }] }),
+				"Parameter 'city' is required and has no value",
+				/^The input item's field 'city' is empty\. Fill it before this node, /,
+			);
+		});
+
+		test('are none of a node without parameters', async () => {
+			expect(await read(mapped(), { items })).toEqual(bound({}));
 		});
 	});
 });
@@ -201,24 +247,24 @@ describe('name-value pairs', () => {
 	const pairs = (values: unknown) =>
 		read({ specifyParameters: 'keypair', 'parameterPairs.values': values });
 
-	test('are bound, and those without a name and a value are passed over', () => {
+	test('are bound, and those without a name and a value are passed over', async () => {
 		const values = [
 			{ name: ' city ', value: 'Paris' },
 			{ name: '', value: '' },
 			null,
 			{ value: null },
 		];
-		expect(pairs(values)).toEqual(bound({ city: 'Paris' }));
+		expect(await pairs(values)).toEqual(bound({ city: 'Paris' }));
 	});
 
-	test.each([undefined, null, []])('that are none, %j, bind nothing', (values) => {
-		expect(pairs(values)).toEqual(bound({}));
+	test.each([undefined, null, []])('that are none, %j, bind nothing', async (values) => {
+		expect(await pairs(values)).toEqual(bound({}));
 	});
 
 	test.each(['odd', {}, { name: 'city', value: 'Paris' }, [['city', 'Paris']], ['city=Paris']])(
 		'that are no list, %j, are refused',
-		(values) => {
-			expectRefusal(
+		async (values) => {
+			await expectRefusal(
 				pairs(values),
 				"'Parameters' is no list of name-value pairs",
 				/^Add each value under 'Parameters'\./,
@@ -228,8 +274,8 @@ describe('name-value pairs', () => {
 
 	test.each([[{ name: ' ', value: 'x' }], [{ value: 'x' }], [{ name: {}, value: 'x' }]])(
 		'with a value need a name: %j',
-		(pair) => {
-			expectRefusal(
+		async (pair) => {
+			await expectRefusal(
 				pairs([{ name: 'a', value: 1 }, pair]),
 				"A name under 'Parameters' is empty",
 				/^Give each value the name of one of the agent's parameters, or remove the pair\.$/,
@@ -237,16 +283,16 @@ describe('name-value pairs', () => {
 		},
 	);
 
-	test('may have numbers and booleans for names', () => {
+	test('may have numbers and booleans for names', async () => {
 		const values = [7, 0, 2.5, true, false].map((name) => ({ name, value: 'x' }));
 		const expected = { 7: 'x', 0: 'x', 2.5: 'x', true: 'x', false: 'x' };
-		const read = pairs(values);
+		const read = await pairs(values);
 		expect(read).toMatchObject({ ok: true });
 		expect(new Set(read.ok ? read.value : [])).toEqual(new Set(bound(expected).value));
 	});
 
-	test('have each name once', () => {
-		expectRefusal(
+	test('have each name once', async () => {
+		await expectRefusal(
 			pairs([
 				{ name: 7, value: 1 },
 				{ name: '7', value: 2 },
@@ -254,7 +300,7 @@ describe('name-value pairs', () => {
 			"Parameter '7' is given more than once",
 			/^Keep one value/,
 		);
-		expectRefusal(
+		await expectRefusal(
 			pairs([
 				{ name: 'a', value: 1 },
 				{ name: 'b', value: 1 },
@@ -280,32 +326,32 @@ describe('JSON', () => {
 		['{ "a\\"b": "\\\\", "c\\\\" : "\\"d\\": " }', { 'a"b': '\\', 'c\\': '"d": ' }],
 		['{ "a": "has \\"a\\": in it" }', { a: 'has "a": in it' }],
 		['{ "a": "b", "b": "b" }', { a: 'b', b: 'b' }],
-	])('%j is bound', (source, values) => {
-		expect(json(source)).toEqual(bound(values));
+	])('%j is bound', async (source, values) => {
+		expect(await json(source)).toEqual(bound(values));
 	});
 
-	test.each(['{ "": 1 }', { '': 1 }])('has a value without a name: %j', (source) => {
-		expectRefusal(
+	test.each(['{ "": 1 }', { '': 1 }])('has a value without a name: %j', async (source) => {
+		await expectRefusal(
 			json(source),
 			"'Parameters (JSON)' has a value without a name",
 			new RegExp(`^${forms}$`),
 		);
 	});
 
-	test.each([undefined, '', '  '])('is empty: %j', (source) => {
-		expectRefusal(json(source), "'Parameters (JSON)' is empty", new RegExp(`^${forms}$`));
+	test.each([undefined, '', '  '])('is empty: %j', async (source) => {
+		await expectRefusal(json(source), "'Parameters (JSON)' is empty", new RegExp(`^${forms}$`));
 	});
 
-	test('that cannot be read says why', () => {
-		expectRefusal(
+	test('that cannot be read says why', async () => {
+		await expectRefusal(
 			json('{ a: 1 }'),
 			"'Parameters (JSON)' is not valid JSON",
 			new RegExp(`^${forms} The JSON reader says: .+ JSON`),
 		);
 	});
 
-	test.each(['7', 'null', '"text"', 7])('is neither an object nor an array: %j', (source) => {
-		expectRefusal(
+	test.each(['7', 'null', '"text"', 7])('is neither an object nor an array: %j', async (source) => {
+		await expectRefusal(
 			json(source),
 			"'Parameters (JSON)' is neither an object nor an array",
 			new RegExp(`^${forms}$`),
@@ -319,30 +365,30 @@ describe('JSON', () => {
 		[{ name: {}, value: 1 }],
 		[7],
 		[null],
-	])('an array has entries with a name and a value, and not %j', (entry) => {
-		expectRefusal(
+	])('an array has entries with a name and a value, and not %j', async (entry) => {
+		await expectRefusal(
 			json([{ name: 'b', value: 2 }, entry]),
 			`'Parameters (JSON)' has an entry without a name and a value: ${JSON.stringify(entry)}`,
 			new RegExp(`^${forms}$`),
 		);
-		expect(json([entry])).toMatchObject({ ok: false });
+		expect(await json([entry])).toMatchObject({ ok: false });
 	});
 
-	test('an entry that has no JSON itself is refused too', () => {
+	test('an entry that has no JSON itself is refused too', async () => {
 		const circle: unknown[] = [];
 		circle.push(circle);
 		for (const entry of [undefined, circle, { value: 1n }]) {
 			const message = expect.stringContaining(
 				'has an entry without a name and a value: ',
 			) as string;
-			expect(json([entry])).toMatchObject({ ok: false, failure: { message } });
+			expect(await json([entry])).toMatchObject({ ok: false, failure: { message } });
 		}
 	});
 
 	test.each(['{ "a": 1, "b": 2, "a" : 3 }', '{ "a": 1, "\\u0061": 3 }'])(
 		'has each name once: %s',
-		(source) => {
-			expectRefusal(
+		async (source) => {
+			await expectRefusal(
 				json(source),
 				"Parameter 'a' is given more than once",
 				/^Keep one value for each parameter\.$/,
@@ -355,24 +401,24 @@ describe('JSON', () => {
 		['quotes', '"'.repeat(2 ** 20)],
 		['backslashes', '\\'.repeat(2 ** 20)],
 		['line breaks', '\n'.repeat(2 ** 20)],
-	])('may have a value of megabytes: %s', (_, value) => {
-		expect(json(JSON.stringify({ a: value, b: 'c' }))).toEqual(bound({ a: value, b: 'c' }));
-		expect(json(`{"a":${JSON.stringify(value)},"a":1}`)).toMatchObject({ ok: false });
+	])('may have a value of megabytes: %s', async (_, value) => {
+		expect(await json(JSON.stringify({ a: value, b: 'c' }))).toEqual(bound({ a: value, b: 'c' }));
+		expect(await json(`{"a":${JSON.stringify(value)},"a":1}`)).toMatchObject({ ok: false });
 	});
 
-	test('may have tens of thousands of names, and says a long one in short', () => {
+	test('may have tens of thousands of names, and says a long one in short', async () => {
 		const names = Array.from({ length: 50_000 }, (_, index) => `name ${index}`);
 		const values = Object.fromEntries(names.map((name) => [name, 'x']));
-		expect(json(JSON.stringify(values))).toEqual(bound(values));
+		expect(await json(JSON.stringify(values))).toEqual(bound(values));
 		const long = 'n'.repeat(2 ** 20);
 		for (const source of [`{"${long}":1,"${long}":2}`, `{"${long}":{}}`]) {
-			const read = json(source);
+			const read = await json(source);
 			expect(read.ok || read.failure.message.length).toBeLessThan(200);
 		}
 	});
 
-	test('with an object as a value is refused for that, whatever names are in it', () => {
-		expectRefusal(
+	test('with an object as a value is refused for that, whatever names are in it', async () => {
+		await expectRefusal(
 			json('{ "a": { "b": 1 }, "b": 2 }'),
 			"The value of parameter 'a' is an object",
 			/^The service takes text/,

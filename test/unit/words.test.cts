@@ -131,17 +131,27 @@ describe('the parameter that the service means', () => {
 		"The agent's parameters don't have it",
 		"Unknown: 'a'",
 		"Not the agent's: `value of a`",
+		"Unknown: a. Available: ['b', 'c']",
 	])('is the only one that was given: %s', (message) => {
 		expect(of('unknown_parameter', message, 'a')).toBe("Agent 7 has no parameter 'a'");
 	});
 
-	test('is not the only one that was given if the service quotes another', () => {
-		expect(of('unknown_parameter', "'b' is required", 'a')).toBe(
-			'Agent 7 does not have one of the parameters',
-		);
-	});
+	test.each(["'b' is required", "Not 'banana'"])(
+		'is not the only one that was given if the service quotes another: %s',
+		(message) => {
+			expect(of('unknown_parameter', message, 'a')).toBe(
+				'Agent 7 does not have one of the parameters',
+			);
+		},
+	);
 
-	test.each([['Unknown'], ["Unknown: 'a' or 'b'"]])('is not known of several: %s', (message) => {
+	test.each([
+		'Unknown',
+		"Unknown: 'a' or 'b'",
+		'Unknown: a',
+		"Unknown: a. Available: ['b']",
+		"'value of a' is no option of a; options: 'b'",
+	])('is not known of several: %s', (message) => {
 		expect(of('unknown_parameter', message, 'a', 'b')).toBe(
 			'Agent 7 does not have one of the parameters',
 		);

@@ -6,8 +6,13 @@ import type {
 
 import { isTool } from '../engine/host';
 import { toEditorError } from '../engine/nodeError';
-import { byName, pickNamed, readAgent, type GivenAgent } from '../operations/findAgent';
-import { fail } from '../failure';
+import {
+	byName,
+	pickNamed,
+	readAgent,
+	refuseUnlisted,
+	type GivenAgent,
+} from '../operations/findAgent';
 import { readKeptAgents, type Question } from '../service/agents';
 import { openService, type Service } from '../service/service';
 import type { Agent, AgentParameter } from '../service/types';
@@ -60,13 +65,7 @@ async function readAgentOf(
 	}
 	const isChosen = ({ id }: Agent) => id === given;
 	const agents = await readKeptAgents(service, question, Infinity, (read) => read.some(isChosen));
-	const agent = agents.find(isChosen);
-	if (agent) return agent;
-	return fail({
-		message: `Agent ${given} is not in the organization's list`,
-		description: "Choose an agent from the list in 'Agent'.",
-		details: { agent_id: given },
-	});
+	return agents.find(isChosen) ?? refuseUnlisted(given);
 }
 
 // The editor shows only a field's name; `describeParameters` shows the rest. In a tool, the argument that the

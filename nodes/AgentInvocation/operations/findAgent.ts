@@ -71,7 +71,7 @@ export function pickNamed(agents: AgentsByName, name: string): Agent {
  */
 export async function findAgent(given: GivenAgent, work: ItemWork): Promise<number> {
 	if (typeof given === 'number') return given;
-	const { id } = await lookUp(given, work);
+	const { id } = await agentOf(given, work);
 	if (id !== undefined) return id;
 	return fail({
 		message: `The agent named '${shorten(given)}' has no ID that can be used`,
@@ -80,16 +80,27 @@ export async function findAgent(given: GivenAgent, work: ItemWork): Promise<numb
 	});
 }
 
+/** The list of an organization's agents, to find one in. */
+interface Listed {
+	byName: AgentsByName;
+	byId: Map<number | undefined, Agent>;
+}
+
 interface Reading {
 	/** The pass of the node that began the reading. */
 	owner: object;
-	agents: Promise<AgentsByName>;
+	agents: Promise<Listed>;
 }
 
 /** The latest reading of each service (by its key), for each execution in progress. */
 const readings = new WeakMap<object, Map<string, Reading>>();
 
-async function lookUp(name: string, work: ItemWork): Promise<Agent> {
+/**
+ * Gives an agent as the organization's list has it, which is read as for {@link findAgent}.
+ *
+ * @throws FailureError if the list cannot be read, or has no such agent
+ */
+export async function agentOf(given: GivenAgent, work: ItemWork): Promise<Agent> {
 	const { key, owner } = work.service;
 	const execution = keptBy(work.context, 'flow') ?? work.context;
 	const kept = readings.get(execution) ?? new Map<string, Reading>();
@@ -99,14 +110,36 @@ async function lookUp(name: string, work: ItemWork): Promise<Agent> {
 		kept.set(key, reading);
 		const agents = await reading.agents.catch(() => undefined);
 		const isOwn = reading.owner === owner;
-		const isUseful = agents !== undefined && (isOwn || agents.has(nameKey(name)));
+		const isUseful = agents !== undefined && (isOwn || isIn(agents, given));
 		if (!isUseful && kept.get(key) === reading) kept.delete(key);
 		// If it failed, this throws.
-		if (isUseful || isOwn) return pickNamed(await reading.agents, name);
+		if (isUseful || isOwn) return pick(await reading.agents, given);
 	}
 }
 
 function beginReading({ service, signal }: ItemWork): Reading {
-	const agents = readAgents(service, { limit: Infinity, offset: 0 }, { signal });
-	return { owner: service.owner, agents: agents.then(byName) };
+	const reading = readAgents(service, { limit: Infinity, offset: 0 }, { signal });
+	const agents = reading.then((all) => ({
+		byName: byName(all),
+		byId: new Map(all.map((agent) => [agent.id, agent])),
+	}));
+	return { owner: service.owner, agents };
+}
+
+function isIn(agents: Listed, given: GivenAgent): boolean {
+	return typeof given === 'number' ? agents.byId.has(given) : agents.byName.has(nameKey(given));
+}
+
+function pick(agents: Listed, given: GivenAgent): Agent {
+	if (typeof given === 'string') return pickNamed(agents.byName, given);
+	return agents.byId.get(given) ?? refuseUnlisted(given);
+}
+
+/** Fails for an agent that is not in the list. */
+export function refuseUnlisted(agentId: number): never {
+	return fail({
+		message: `Agent ${agentId} is not in the organization's list`,
+		description: "Choose an agent from the list in 'Agent'.",
+		details: { agent_id: agentId },
+	});
 }

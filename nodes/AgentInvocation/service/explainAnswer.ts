@@ -21,8 +21,6 @@ const agentOf = ({ agentId }: Subject) =>
 const capitalizedAgentOf = ({ agentId }: Subject) =>
 	agentId === undefined ? 'The agent' : `Agent ${agentId}`;
 
-const QUOTES = ["'", '"', '`'];
-
 type SaysOfError = (subject: Subject, error: ServiceError) => Explanation;
 
 const REJECTED_KEY: Explanation = {
@@ -125,16 +123,35 @@ function addressAdvice({ baseUrl }: Subject): string {
 		: "The credential's 'Base URL' usually ends in /api/v1, and this one does not.";
 }
 
-/** The parameter that the service means: the one that it quotes, or the only one that was given if it quotes nothing. */
+/**
+ * The parameter that the service means: the only one that it mentions, by its name or its value. Of several that
+ * were given, it has to be quoted, since any word may be a name. The only one that was given need not be mentioned,
+ * unless something else is quoted.
+ */
 function culpritOf(
 	{ bindings = [] }: Subject,
 	{ message }: ServiceError,
 ): ParameterBinding | undefined {
-	const isQuoted = (text: string) => QUOTES.some((quote) => message.includes(quote + text + quote));
+	const saidBy = (says: typeof mentions) => (binding: ParameterBinding) =>
+		says(message, binding.name) || says(message, binding.value);
+	const mentioned = bindings.filter(saidBy(mentions));
+	if (bindings.length > 1)
+		return mentioned.length === 1 ? mentioned.find(saidBy(quotes)) : undefined;
 	// An apostrophe within a word quotes nothing.
 	const quotesNothing = !/(?<!\w)(['"`]).+?\1(?!\w)/.test(message);
-	const isMeant = ({ name, value }: ParameterBinding) =>
-		isQuoted(name) || (bindings.length === 1 && (quotesNothing || isQuoted(value)));
-	const candidates = bindings.filter(isMeant);
-	return candidates.length === 1 ? candidates[0] : undefined;
+	return quotesNothing ? bindings[0] : mentioned[0];
+}
+
+function quotes(message: string, text: string): boolean {
+	return ["'", '"', '`'].some((quote) => message.includes(quote + text + quote));
+}
+
+/** Whether a text stands in a message, and not only within another word. */
+function mentions(message: string, text: string): boolean {
+	const isOfWord = (character = '') => /[\p{L}\p{N}_]/u.test(character);
+	if (text === '') return false;
+	for (let at = message.indexOf(text); at >= 0; at = message.indexOf(text, at + 1)) {
+		if (!isOfWord(message[at - 1]) && !isOfWord(message[at + text.length])) return true;
+	}
+	return false;
 }

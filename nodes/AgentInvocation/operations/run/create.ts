@@ -10,7 +10,7 @@ import { READ_PATIENCE_MS } from '../../service/retryPolicy';
 import { isJsonObject, isRun } from '../../service/types';
 import { nameRun } from '../../wording';
 import { agentField } from '../agentField';
-import { findAgent, readAgent } from '../findAgent';
+import { agentOf, findAgent, readAgent } from '../findAgent';
 import type { Check, CheckItem, ItemWork, Operation } from '../../items/operation';
 import { notInTools, parameterFields } from './parameterFields';
 import { readBindings } from './parameters';
@@ -95,11 +95,20 @@ export const createFields: INodeProperties[] = [
 export const create: Operation = { concurrency, checks, runs: 'starts', begin };
 
 function concurrency(context: IExecuteFunctions): Concurrency {
-	const maxConcurrency = readOptions(context, 0)('maxConcurrency', 0);
+	const maxConcurrency = context.getNodeParameter('options.maxConcurrency', 0, 0);
 	const range = { ...CONCURRENCY_RANGE, whole: true };
 	const count = readNumber(maxConcurrency, 'Max Concurrency', range);
 	if (count > 0) return fixedAt(count);
-	return readDryRun(context, 0) ? OF_DRY_RUNS : AUTOMATIC;
+	return isDryRun(context) ? OF_DRY_RUNS : AUTOMATIC;
+}
+
+/** Whether the first item is a dry run. If 'Dry Run' has a wrong value there, that item fails when it begins. */
+function isDryRun(context: IExecuteFunctions): boolean {
+	try {
+		return readDryRun(context, 0);
+	} catch {
+		return false;
+	}
 }
 
 function readDryRun(context: IExecuteFunctions, itemIndex: number): boolean {
@@ -107,7 +116,7 @@ function readDryRun(context: IExecuteFunctions, itemIndex: number): boolean {
 }
 
 function checks(context: IExecuteFunctions): CheckItem | undefined {
-	const checkFirst = readOptions(context, 0)('checkFirst', false);
+	const checkFirst = context.getNodeParameter('options.checkFirst', 0, false);
 	return readBoolean(checkFirst, CHECK_FIRST) ? check : undefined;
 }
 
@@ -145,7 +154,8 @@ async function readItem(item: NotBegun, work: ItemWork): Promise<Item | GivenIte
 	const continued = goOnFrom(item, work, plan);
 	if (continued) return continued;
 	const agent = readAgent(context.getNodeParameter('agentId', itemIndex, ''));
-	const bindings = readBindings(context, itemIndex);
+	const listed = async () => (await agentOf(agent, work)).parameters;
+	const bindings = await readBindings(context, itemIndex, listed);
 	const isDry = readDryRun(context, itemIndex);
 	const retryOnServerError = readBoolean(
 		readOptions(context, itemIndex)('retryCreateOnServerError', false),

@@ -2,7 +2,12 @@ import type { IExecuteFunctions } from 'n8n-workflow';
 
 import { readChoice } from '../../readValue';
 import { asText, fail } from '../../failure';
-import { isJsonObject, toText, type ParameterBinding } from '../../service/types';
+import {
+	isJsonObject,
+	toText,
+	type AgentParameter,
+	type ParameterBinding,
+} from '../../service/types';
 import { toParameterName } from '../../storedText';
 import { shorten } from '../../wording';
 import { readJson, type GivenParameter } from './parametersJson';
@@ -11,13 +16,22 @@ import { readJson, type GivenParameter } from './parametersJson';
  * Reads an item's parameter values in whichever way the user gives them, as bindings for the service:
  * all values as text, empty ones left out, every name once.
  *
+ * @param listed gives the parameters of the item's agent as the agents' list has them
  * @throws FailureError if they are not given as they have to be
  */
-export function readBindings(context: IExecuteFunctions, itemIndex: number): ParameterBinding[] {
-	return bind(readGiven(context, itemIndex));
+export async function readBindings(
+	context: IExecuteFunctions,
+	itemIndex: number,
+	listed: () => Promise<AgentParameter[]>,
+): Promise<ParameterBinding[]> {
+	return bind(await readGiven(context, itemIndex, listed));
 }
 
-function readGiven(context: IExecuteFunctions, itemIndex: number): GivenParameter[] {
+async function readGiven(
+	context: IExecuteFunctions,
+	itemIndex: number,
+	listed: () => Promise<AgentParameter[]>,
+): Promise<GivenParameter[]> {
 	const how = readChoice(
 		context.getNodeParameter('specifyParameters', itemIndex, 'fields'),
 		'Specify Parameters',
@@ -29,11 +43,15 @@ function readGiven(context: IExecuteFunctions, itemIndex: number): GivenParamete
 		case 'json':
 			return readJson(context.getNodeParameter('parametersJson', itemIndex, ''));
 		case 'fields':
-			return readFields(context, itemIndex);
+			return await readFields(context, itemIndex, listed);
 	}
 }
 
-function readFields(context: IExecuteFunctions, itemIndex: number): GivenParameter[] {
+async function readFields(
+	context: IExecuteFunctions,
+	itemIndex: number,
+	listed: () => Promise<AgentParameter[]>,
+): Promise<GivenParameter[]> {
 	// A workflow that was written by hand may hold anything.
 	const fields: unknown = context.getNodeParameter('parameters', itemIndex, {});
 	const isWritten = isJsonObject(fields) && (isEmpty(fields.value) || isJsonObject(fields.value));
@@ -44,22 +62,12 @@ function readFields(context: IExecuteFunctions, itemIndex: number): GivenParamet
 				"Choose the agent again, or set 'Specify Parameters' to 'Using JSON' to give an object.",
 		});
 	}
-	const columns: unknown = fields.schema;
-	const parameters = (Array.isArray(columns) ? columns : [])
-		.filter(isJsonObject)
-		.filter(({ removed }) => removed !== true)
-		.map(({ id, required }) => ({
-			name: toParameterName(toText(id)),
-			isRequired: required === true,
-		}));
 	const isMapped = fields.mappingMode === 'autoMapInputData';
-	if (isMapped && parameters.length === 0 && isAgentExpression(context)) {
-		return fail({
-			message: "The agent's parameters are not known, so nothing can be mapped to them",
-			description:
-				"'Agent' is an expression. Execute the previous nodes and refresh the parameters, or set 'Specify Parameters' to 'Using Name-Value Pairs' or 'Using JSON'.",
-		});
-	}
+	const columns = columnsOf(fields.schema);
+	const shown = columns.filter(({ isRemoved }) => !isRemoved);
+	// The columns are those of the agent that was chosen in the editor: an expression may choose another one.
+	const isKnown = columns.length > 0 && !isAgentExpression(context);
+	const parameters = !isMapped ? shown : isKnown ? columns : await listed();
 	// A name may have come from elsewhere in another Unicode form.
 	const json = new Map(
 		Object.entries(context.getInputData()[itemIndex]?.json ?? {}).map(([name, value]) => [
@@ -73,17 +81,28 @@ function readFields(context: IExecuteFunctions, itemIndex: number): GivenParamet
 			? parameters.map(({ name }) => [name, json.get(name.normalize())])
 			: entered.map(([id, value]) => [toParameterName(id), value]),
 	);
-	const missing = parameters.find(
-		({ name, isRequired }) => isRequired && isEmpty(values.get(name)),
-	);
+	const missing = parameters.find(({ name, required }) => required && isEmpty(values.get(name)));
 	if (!missing) return [...values].map(([name, value]) => ({ name, value }));
 	const name = shorten(missing.name);
+	const lacks = json.has(missing.name.normalize())
+		? `The input item's field '${name}' is empty. Fill it`
+		: `The input item has no field '${name}'. Add it`;
 	return fail({
 		message: `Parameter '${name}' is required and has no value`,
 		description: isMapped
-			? `The input item has no field '${name}'. Add it before this node, or choose 'Map Each Column Manually'.`
+			? `${lacks} before this node, or choose 'Map Each Column Manually'.`
 			: 'Fill it in. An expression must give a value for every item.',
 	});
+}
+
+/** The agent's parameters as the editor has loaded them. */
+function columnsOf(schema: unknown) {
+	return (Array.isArray(schema) ? schema : []).filter(isJsonObject).map((column) => ({
+		name: toParameterName(toText(column.id)),
+		required: column.required === true,
+		// n8n keeps this also where it shows no fields, since they are mapped automatically.
+		isRemoved: column.removed === true,
+	}));
 }
 
 function isAgentExpression(context: IExecuteFunctions): boolean {
@@ -113,12 +132,15 @@ function readPairs(pairs: unknown): GivenParameter[] {
 }
 
 function bind(given: GivenParameter[]): ParameterBinding[] {
-	const nested = given.find(({ value }) => !isScalar(value));
-	if (nested) {
+	const wrong = given.find(({ value }) => !isScalar(value));
+	if (wrong) {
+		const isDateOfNone = isInvalidDate(wrong.value);
+		const what = typeof wrong.value === 'number' ? 'no number' : asText(wrong.value);
 		return fail({
-			message: `The value of parameter '${shorten(nested.name)}' is ${typeof nested.value === 'number' ? 'no number' : asText(nested.value)}`,
-			description:
-				'The service takes text. Give a single value, or turn it into text first, for example with {{ JSON.stringify($json.field) }}.',
+			message: `The value of parameter '${shorten(wrong.name)}' is ${isDateOfNone ? 'no valid date' : what}`,
+			description: isDateOfNone
+				? 'The expression could not read the date, or its format is another one. Correct it, or the value that it reads.'
+				: 'The service takes text. Give a single value, or turn it into text first, for example with {{ JSON.stringify($json.field) }}.',
 		});
 	}
 	const seen = new Set<string>();
@@ -144,11 +166,18 @@ function isEmpty(value: unknown): boolean {
 }
 
 function isScalar(value: unknown): boolean {
+	if (isInvalidDate(value)) return false;
 	if (typeof value === 'number') return Number.isFinite(value);
 	return isEmpty(value) || isDate(value) || ['string', 'boolean', 'bigint'].includes(typeof value);
 }
 
 /** A date that an expression has made. n8n itself turns its own kind of dates into text. */
 function isDate(value: unknown): value is Date {
-	return value instanceof Date && !Number.isNaN(value.getTime());
+	return value instanceof Date;
+}
+
+/** What an expression makes of a text that is no date; of n8n's own kind of dates, as text. */
+function isInvalidDate(value: unknown): boolean {
+	if (isDate(value)) return Number.isNaN(value.getTime());
+	return value === 'Invalid DateTime' || value === 'Invalid Date';
 }

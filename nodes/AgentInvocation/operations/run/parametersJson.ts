@@ -33,12 +33,11 @@ export function readJson(source: unknown): GivenParameter[] {
 	return refuseJson(`'Parameters (JSON)' has an entry without a name and a value: ${entry}`);
 }
 
-/** A date or a map has no fields of its own, though it is an object. */
+/** Whether a value is an object of names and values: not a date, for example, nor a map. */
 function isPlainObject(value: unknown): value is Record<string, unknown> {
-	return (
-		isJsonObject(value) &&
-		(Object.keys(value).length > 0 || !(value instanceof Date || Symbol.iterator in value))
-	);
+	if (!isJsonObject(value)) return false;
+	const prototype: unknown = Object.getPrototypeOf(value);
+	return prototype === null || Object.getPrototypeOf(prototype) === null;
 }
 
 function isPair(entry: unknown): entry is { name: unknown; value: unknown } {

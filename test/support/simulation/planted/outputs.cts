@@ -124,6 +124,12 @@ export const ofOutputs: PlantedDefect[] = [
 		'Object.assign(entry.node, {}, {}); void {',
 	),
 	plant(
+		'fields that the editor has not loaded are not mapped',
+		'operations/run/parameters.ts',
+		'isKnown ? columns : await listed()',
+		'columns',
+	),
+	plant(
 		'names are compared with their case',
 		'operations/findAgent.ts',
 		'\treturn textKey(name.trim());',

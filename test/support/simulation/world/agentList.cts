@@ -1,5 +1,12 @@
 import type { ServiceSpec } from './world.cts';
 
+/** The parameters of the agents that are run. */
+export const parameters = ['tag', 'values', 'now'].map((name) => ({
+	name,
+	required: name === 'tag',
+	description: '',
+}));
+
 type Others = NonNullable<ServiceSpec['others']>;
 
 /** Of agents that nobody runs. */

@@ -90,7 +90,7 @@ export function contextOf(told: Told): IExecuteFunctions {
 		getNodeParameter: (name: string, index: number, fallback: unknown) => {
 			const { parameters = {} } = told;
 			const given = typeof parameters === 'function' ? parameters(index) : parameters;
-			return given[name] ?? fallback;
+			return given[name] ?? memberOf(given, name.split('.')) ?? fallback;
 		},
 		getWorkflowDataProxy: () => ({ $runIndex: told.runIndex ?? 0, $getPairedItem }),
 		getWorkflowSettings: () => ({ executionOrder: 'v1', ...told.settings }),
@@ -130,4 +130,16 @@ export function contextOf(told: Told): IExecuteFunctions {
 		},
 	};
 	return functions as unknown as IExecuteFunctions;
+}
+
+/** What a path leads to, such as that of an option. */
+function memberOf(value: unknown, path: string[]): unknown {
+	return path.reduce<unknown>(
+		(member, name) => (isObject(member) ? member[name] : undefined),
+		value,
+	);
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+	return typeof value === 'object' && value !== null;
 }

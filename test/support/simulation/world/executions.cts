@@ -167,7 +167,7 @@ const executionFields: Made<ExecutionSpec> = {
 	turns: mostly(1, 4, fc.integer({ min: 2, max: 3 })),
 	waits: mostly<boolean | string>(true, 5, booleans),
 	agentMode: fc.constantFrom('id', 'list', 'name'),
-	parametersMode: fc.constantFrom('json', 'keypair', 'fields'),
+	parametersMode: fc.constantFrom('json', 'keypair', 'fields', 'mapped', 'listed'),
 	options: optionsWith(),
 	onError: fc.constantFrom('stopWorkflow', 'continueRegularOutput', 'continueErrorOutput'),
 	maxTries: mostly(0, 3, fc.integer({ min: 2, max: 5 })),

@@ -8,6 +8,7 @@ import type {
 	WorkflowExecuteMode,
 } from 'n8n-workflow';
 
+import { parameters } from './agentList.cts';
 import { contextOf } from './context.cts';
 import { NEW_KEY, tagOf, type Attempt } from './history.cts';
 import type { Process } from './process.cts';
@@ -49,6 +50,7 @@ export function contextFor(call: Call): IExecuteFunctions {
 		...(edit.values !== undefined && { values: String(edit.values) }),
 		...(itemSpec(index).isVolatile && { now: String(clock.date) }),
 	});
+	const isMapped = ['mapped', 'listed'].includes(spec.parametersMode);
 	const agentOf = (index: number) =>
 		spec.agentMode === 'name'
 			? {
@@ -61,8 +63,14 @@ export function contextFor(call: Call): IExecuteFunctions {
 		const pairs = Object.entries(values).map(([name, value]) => ({ name, value }));
 		if (spec.parametersMode === 'keypair') return { 'parameterPairs.values': pairs };
 		if (spec.parametersMode === 'json') return { parametersJson: JSON.stringify(values) };
-		return { parameters: { mappingMode: 'defineBelow', value: values, schema: [] } };
+		if (!isMapped) return { parameters: { mappingMode: 'defineBelow', value: values, schema: [] } };
+		const schema =
+			spec.parametersMode === 'mapped' ? parameters.map(({ name }) => ({ id: name })) : [];
+		return { parameters: { mappingMode: 'autoMapInputData', value: null, schema } };
 	};
+	const input = isMapped
+		? items.map((item, index) => ({ ...item, json: { ...item.json, ...valuesOf(index) } }))
+		: items;
 	const optionsOf = () => ({
 		...spec.options,
 		...(clock.now >= (spec.wrongOptionAtMs ?? Infinity) && { maxConcurrency: 'many' }),
@@ -82,7 +90,7 @@ export function contextFor(call: Call): IExecuteFunctions {
 			? { returnAll: true }
 			: {
 					agentId: agentOf(index),
-					specifyParameters: spec.parametersMode,
+					specifyParameters: isMapped ? 'fields' : spec.parametersMode,
 					...bindingsOf(index),
 					dryRun: spec.operation === 'dryRun',
 					...(spec.operation !== 'dryRun' && { waitForCompletion: spec.waits }),
@@ -99,7 +107,7 @@ export function contextFor(call: Call): IExecuteFunctions {
 		kept: keep(`node:${node.name}`),
 		keptForAll: keep('flow') ?? {},
 		executionId: spec.host === 'bare' ? undefined : attempt.id,
-		items: hand.input?.(items) ?? items,
+		items: hand.input?.(input) ?? input,
 		parameters: (index) => {
 			// Getters are read when the node asks, as n8n then evaluates an expression.
 			const own = Object.getOwnPropertyDescriptors(hand.parameters?.(index) ?? {});

@@ -13,7 +13,7 @@ import {
 	type SeenRequest,
 	type SeenRun,
 } from './history.cts';
-import { othersOf } from './agentList.cts';
+import { othersOf, parameters } from './agentList.cts';
 import { limiterFrom } from './limiterOf.cts';
 import type { VirtualClock } from './virtualClock.cts';
 import type { ServiceSpec } from './world.cts';
@@ -117,7 +117,7 @@ export class WorldService {
 	/** Each key has its own agents. */
 	private agents(key: number): Array<{ id: number; name: string }> {
 		const first = 1 + 1_000 * organizationOf(key);
-		return this.spec.agents.map((name, index) => ({ id: first + index, name }));
+		return this.spec.agents.map((name, index) => ({ id: first + index, name, parameters }));
 	}
 
 	private list(seen: SeenRequest, { limit, offset }: { limit: number; offset: number }): Answered {

@@ -192,7 +192,8 @@ export interface ExecutionSpec {
 	turns: number;
 	waits: boolean | string;
 	agentMode: 'id' | 'list' | 'name';
-	parametersMode: 'fields' | 'keypair' | 'json';
+	/** The last two are fields that are mapped automatically: of those the editor has loaded, or has not. */
+	parametersMode: 'json' | 'keypair' | 'fields' | 'mapped' | 'listed';
 	options: OptionsSpec;
 	onError: 'stopWorkflow' | 'continueRegularOutput' | 'continueErrorOutput';
 	/** 0 for no Retry On Fail. */

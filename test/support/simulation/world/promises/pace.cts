@@ -96,8 +96,10 @@ export function keepsToConcurrency(facts: Facts): string[] {
 				run.createdAt < createdAt &&
 				turnOf(run.tag) === turnOf(tag) &&
 				Math.min(run.endsAt, facts.deadlineOf(run, attempt)) > createdAt &&
-				// It has not been given up.
-				facts.requestsByRun.get(run.id)?.some(({ sentAt }) => sentAt > createdAt);
+				// It has not been given up. A Retry may poll what has been.
+				facts.requestsByRun
+					.get(run.id)
+					?.some(({ sentAt, execution }) => execution === attempt && sentAt > createdAt);
 			return runs.filter(isUnderWay).length >= most;
 		});
 		return crowded
@@ -117,8 +119,8 @@ export function takesTurns(facts: Facts): string[] {
 		: 80;
 	return history.attempts.flatMap((attempt) => {
 		const spec = facts.spec(attempt);
-		if (spec.items.length > 3 || spec.operation !== 'create' || spec.agentMode === 'name')
-			return [];
+		const readsList = spec.agentMode === 'name' || spec.parametersMode === 'listed';
+		if (spec.items.length > 3 || spec.operation !== 'create' || readsList) return [];
 		if (spec.credentialAway || attempt.retryOf || spec.options.maxConcurrency !== undefined)
 			return [];
 		const first = history.requests.find(
