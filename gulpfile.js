@@ -31,6 +31,14 @@ function withNamedImports(text) {
 	}, text);
 }
 
+// Exports in one statement, where tsc writes one for each.
+function withExportsTogether(text) {
+	return text.replace(/^(exports\.(\w+) = \2;\n)+/gm, (lines) => {
+		const exported = [...lines.matchAll(/ = (\w+);/g)].map(([, name]) => name);
+		return exported.length > 1 ? `Object.assign(exports, { ${exported.join(', ')} });\n` : lines;
+	});
+}
+
 // The published code is read too: it looks like the source, which tsc's own indentation does not.
 async function compile() {
 	const tsc = [require.resolve('typescript/bin/tsc'), '--outDir', building];
@@ -41,7 +49,8 @@ async function compile() {
 	for (const file of (await filesIn(building)).filter((name) => name.endsWith('.js'))) {
 		const filepath = path.join(building, file);
 		const text = (await readFile(filepath, 'utf8')).replace(NEEDLESS, '').replace(CALL, '$1(');
-		const code = await prettier.format(withNamedImports(text), { ...style, filepath });
+		const short = withExportsTogether(withNamedImports(text));
+		const code = await prettier.format(short, { ...style, filepath });
 		await writeFile(filepath, code);
 	}
 }
