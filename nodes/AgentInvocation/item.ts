@@ -41,8 +41,8 @@ export interface Wait {
 	/** The planned delay, in ms. If n8n's clock is changed, the next poll is no further ahead than that. */
 	delayMs: number;
 	/**
-	 * Whether the run may be polled before it is due, so that the execution can be stored: the delay is one that
-	 * n8n stores, the service does not ask for more than is left of it then, and the last poll met no failure.
+	 * Whether the run may be polled before it is due, so that the execution can be stored: the delay is long enough
+	 * for n8n to store, an early poll still comes after what the service asks for, and the last poll met no failure.
 	 */
 	mayBeEarly: boolean;
 	/** The run's status as the service has shown it last; absent before it has. */
@@ -64,8 +64,9 @@ export interface Wait {
 
 interface Known {
 	/**
-	 * Hashes of what the item was to start: by the agent's ID, and by its name if it was given so. Older records
-	 * also hold those of what was entered in the node while they counted (see `enteredIn` in engine/host.ts).
+	 * Hashes of what the item was to start: by the agent's ID, and by its name if the user gave the name. A record of
+	 * an earlier attempt also holds a hash of what was entered in the node in each attempt in which it counted (see
+	 * `enteredIn` in engine/host.ts).
 	 */
 	fingerprints?: string[];
 	/** Whether something else is entered now. The record then counts only if the item would start the same run. */
@@ -160,7 +161,7 @@ export function isInDoubt(item: Item): boolean {
 	return recordsOf(item).some(({ is }) => is === 'inDoubt');
 }
 
-/** The run of an item, if one is known that it has started, or got, as the node is now. */
+/** The newest known run that an item has started or got; runs from before a change of the node do not count. */
 export function runOf(item: Item): KnownRun | undefined {
 	return (
 		item.run ?? recordsOf(item).find(({ run, isOld, isGone }) => run && !isOld && !isGone)?.run

@@ -54,8 +54,8 @@ describe('values of any kind', () => {
 	test.each([
 		[[], 'an array'],
 		[{}, 'an object'],
-		[NaN, 'no number'],
-		[Infinity, 'no number'],
+		[NaN, 'not a number'],
+		[Infinity, 'not a number'],
 	])('but %j is refused', async (value, kind) => {
 		await expectRefusal(
 			read({ specifyParameters: 'json', parametersJson: { a: 1, city: value } }),
@@ -70,7 +70,7 @@ test.each([['Invalid DateTime'], ['Invalid Date'], [new Date(NaN)]])(
 	async (value) => {
 		await expectRefusal(
 			read({ specifyParameters: 'json', parametersJson: { day: value } }),
-			"The value of parameter 'day' is no valid date",
+			"The value of parameter 'day' is not a valid date",
 			/^The expression could not read the date/,
 		);
 	},
@@ -266,7 +266,7 @@ describe('name-value pairs', () => {
 		async (values) => {
 			await expectRefusal(
 				pairs(values),
-				"'Parameters' is no list of name-value pairs",
+				"'Parameters' is not a list of name-value pairs",
 				/^Add each value under 'Parameters'\./,
 			);
 		},

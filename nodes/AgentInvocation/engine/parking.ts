@@ -102,9 +102,9 @@ export async function openParking(
 }
 
 /**
- * The moment of the clock at which n8n's recovery may have begun; -Infinity if n8n was not just started. An
- * execution that is resumed sooner after n8n loaded the node than any park can end was stored before that, so
- * n8n has just started.
+ * The moment of the clock at which n8n's recovery may have begun; -Infinity if n8n was not just started. A park
+ * lasts at least 65 s. So if the first resume comes sooner than that after n8n loaded the node, the execution was
+ * parked before, and n8n has just started.
  *
  * @param now the moment at which an execution is resumed
  */
@@ -116,9 +116,9 @@ function startOfRecovery(now: number): number {
 
 /**
  * When a wait has to end because of the workflow's own timeout or n8n's, in ms since the epoch; parked time counts.
- * What n8n tells is later than that if the execution was resumed before this node's first run in it, so the workflow's
- * timeout counts from the beginning as well. For a retry, n8n gives the beginning of the execution that is retried, so
- * the node's own is used.
+ * n8n's date is too late if the execution was resumed before this node first ran in it, so the workflow's timeout is
+ * also counted from the execution's beginning. For a retry, n8n gives the beginning of the retried execution, so that
+ * of the node's first run is used.
  */
 function endOfWorkflow(
 	context: IExecuteFunctions,

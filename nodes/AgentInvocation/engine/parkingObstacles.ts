@@ -3,9 +3,9 @@ import type { IExecuteFunctions } from 'n8n-workflow';
 import { hostVersion, isTool, runsInAgent, workflowSettings } from './host';
 
 /**
- * The major versions of n8n in which parking was tried. A version is added when, with it in this list, `npm run
- * test:e2e`, `test:faults` and `test:queue` pass; where npm has no such n8n, `parking` and `restart` of e2e in n8n's
- * image, as in .github/workflows/compat.yml.
+ * The major versions of n8n in which parking was tried. Add a version once `npm run test:e2e`, `test:faults` and
+ * `test:queue` pass with it in this list. If npm does not have that n8n, `parking` and `restart` of e2e must pass in
+ * n8n's image, as .github/workflows/compat.yml runs them.
  */
 const TRIED_VERSIONS = [1, 2];
 

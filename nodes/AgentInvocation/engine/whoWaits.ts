@@ -64,7 +64,7 @@ function responseModeOf(node: { type: string; parameters?: IDataObject }): unkno
  * so on. n8n tells only what it has stored of them; where that is not enough, the worst is assumed.
  *
  * @param id the ID of the execution whose caller is looked for
- * @param told what n8n has told the called execution about this one, if anything
+ * @param told what n8n has told about that execution to the one it called, if anything
  */
 async function whichCallerWaits(
 	context: IExecuteFunctions,
@@ -72,7 +72,7 @@ async function whichCallerWaits(
 	told?: ToldOfCaller,
 ): Promise<string | undefined> {
 	const stored = await storedExecution(context, id);
-	// The execution with this ID was stored before, and so were all that wait for it.
+	// This execution has been parked before, and so have all that wait for it.
 	if (stored?.waitTill) return undefined;
 	const caller = stored?.parentExecution;
 	// A caller that goes on without a result does not wait.

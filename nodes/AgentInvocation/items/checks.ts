@@ -55,7 +55,7 @@ export async function checkItems(
 				return done(NOT_BEGUN, []);
 			}
 		} catch (thrown) {
-			// Also of those that are not waited for any more, one may have started a run.
+			// A check that was aborted may still have started a run. Then its failure counts.
 			if (signal.aborted && memory.item(index).is !== 'inDoubt') return item;
 			const failure = failureOf(thrown);
 			if (thrown instanceof UnansweredError) {

@@ -4,7 +4,7 @@ import { Trial } from './concurrency';
 import { Waits } from './waits';
 import type { Items, LoopEnd, Work } from './work';
 
-/** The most creates under way, which keeps deadlines from expiring in the queue. */
+/** The most items that are beginning at once, which keeps deadlines of creates from expiring in the queue. */
 const MOST_BEGINNING = 100;
 
 /** The most items under way, each perhaps with a connection of its own. */

@@ -22,7 +22,7 @@ const FORMAT = 1;
 /** What n8n keeps of the node over its runs in an execution. */
 interface Kept {
 	format: typeof FORMAT;
-	/** The execution that the node runs in, as its first run in it found it. */
+	/** The execution, as the node's first run in it found it. */
 	execution?: { id: string } & ExecutionTimes;
 	byRunIndex: Record<string, StoredMemory>;
 }
@@ -76,7 +76,7 @@ export class Memory {
 		}
 		return new Memory(opening, stored, kept.execution, () => {
 			delete byRunIndex[runIndex];
-			// Nothing else tells later runs of the node when n8n ends a resumed execution.
+			// `endsOn` is kept: n8n does not tell later runs of the node when it ends a resumed execution.
 			const isTimed = kept.execution?.endsOn !== undefined;
 			const isNeeded = Object.keys(byRunIndex).length > 0 || isTimed;
 			if (!isNeeded) delete nodeContext.agentInvocation;
@@ -132,8 +132,8 @@ export class Memory {
 }
 
 /**
- * Whether an execution that has crashed or was stopped may have begun items after n8n stored this memory. If
- * the node was not to start runs when it was suspended, nothing counts as begun, whatever it does by now.
+ * Whether an execution that has crashed or was stopped may have begun items after n8n stored this memory. If the
+ * node's operation started no runs when it was suspended, nothing counts as begun, whatever operation it has now.
  */
 async function mayHaveBegun(
 	context: IExecuteFunctions,

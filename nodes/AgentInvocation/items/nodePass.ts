@@ -16,7 +16,7 @@ import { fixedAt } from './concurrency';
 import { Loop } from './loop';
 import type { Memory } from './memory';
 import type { CheckItem, ItemWork, Operation } from './operation';
-import { isOutputAsDone, outputItemsOf } from './outputItems';
+import { isFirstOutputOfDoneItem, outputItemsOf } from './outputItems';
 import { heldBack } from './heldBack';
 import { stopError } from './stopError';
 import { readWaitPlan } from './waitPlan';
@@ -99,7 +99,8 @@ export class NodePass {
 
 	/**
 	 * Brings the items up to date: those in doubt are held back if they would start runs and have nothing to go on
-	 * from, and waits get the clock of this pass. After a crash, the user may have changed the options.
+	 * from, and waits get the clock of this pass. After a crash, items get the current options, which the user may
+	 * have changed.
 	 */
 	private async prepare(): Promise<void> {
 		const { memory, parking } = this;
@@ -144,7 +145,7 @@ export class NodePass {
 		);
 	}
 
-	/** Notes of each item what is made of it. */
+	/** Replaces each item's record with what `make` gives for it. */
 	private noteAll(make: (item: Item) => Item): void {
 		for (const [index, item] of this.items.entries()) this.memory.note(index, make(item));
 	}
@@ -200,10 +201,10 @@ export class NodePass {
 		for (const message of parking.hints) {
 			context.addExecutionHints({ message, location: 'outputPane' });
 		}
-		// With Retry On Fail, n8n takes an output whose first item has `error` for a failed attempt.
+		// With Retry On Fail, n8n counts an output as a failed attempt if its first item has an `error`.
 		const mayBeRetried = context.getNode().retryOnFail && outputs[0]?.json.error !== undefined;
 		if (!mayBeRetried) memory.clear();
-		else if (isOutputAsDone(items)) memory.exhaust();
+		else if (isFirstOutputOfDoneItem(items)) memory.exhaust();
 		return outputs;
 	}
 }

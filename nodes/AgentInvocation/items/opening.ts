@@ -74,9 +74,9 @@ export function openingOf(
 }
 
 /**
- * Marks as in doubt what may have begun after n8n stored the memory: items that had not begun, and waits for the
- * run of an earlier attempt, which begin again if that run has failed. Retry On Fail may also have begun again
- * what has failed since.
+ * Marks as in doubt what may have begun after n8n stored the memory: items that had not begun, and items that wait
+ * for an earlier attempt's run, since they begin again if that run has failed. With Retry On Fail, also any other
+ * item that is not done, since it may have failed and begun again.
  */
 function withDoubts(
 	items: Record<string, Item>,

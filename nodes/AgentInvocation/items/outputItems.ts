@@ -22,7 +22,7 @@ export async function outputItemsOf(
 			outputs.push(await toErrorItem(context, item.failure, index));
 		} else {
 			throw new NodeOperationError(context.getNode(), `Item ${index} has no result`, {
-				description: `This is a defect of the package: it is '${item.is}'.`,
+				description: `This is a defect of the package. The item's state is '${item.is}'.`,
 			});
 		}
 	}
@@ -33,7 +33,7 @@ export async function outputItemsOf(
  * Whether the first output is that of an item that is done. An `error` in it is then the run's own, not a
  * failed attempt.
  */
-export function isOutputAsDone(items: Item[]): boolean {
+export function isFirstOutputOfDoneItem(items: Item[]): boolean {
 	const first = items.find((item) => item.is !== 'done' || item.outputs.length > 0);
 	return first?.is === 'done';
 }

@@ -17,9 +17,9 @@ import type { Operation } from './operation';
 
 /**
  * Works through the input items of a node and gives their outputs in the order of the input, each paired with
- * its item. An item that fails ends the node, or becomes an error item if the node is set to continue. If
- * nothing is due for a while, it returns a request for a suspension in place of outputs; n8n runs the node
- * again later, and the node goes on from its memory.
+ * its item. An item that fails ends the node, or becomes an error item if the node is set to continue. To park
+ * or to make a checkpoint, the function returns a request for a suspension in place of outputs; n8n runs the
+ * node again later, and the node goes on from its memory.
  *
  * @param response what the host passed to `execute`
  * @throws NodeApiError or NodeOperationError, naming the runs that other items have started

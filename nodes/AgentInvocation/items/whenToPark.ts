@@ -6,9 +6,9 @@ import type { Waits } from './waits';
 /**
  * Decides what the node does while no item is under way.
  *
- * The execution is parked, for 65 s at least, if no wait is due within 60 s. For that, waits that are due sooner
- * are polled now if they may be early. All stay in memory if one of them has to, if one that may not be early is
- * due within 60 s, or for a time after n8n's start. They also do if there is an obstacle, and a hint then says so.
+ * The execution is parked, for 65 s at least, if no wait is due within 60 s. To make that so, waits that are due
+ * sooner are polled now, if they may be early. All waits stay in memory if one has to, if one that may not be early
+ * is due within 60 s, for a time after n8n's start, or if there is an obstacle, which a hint then names.
  *
  * @param now by the clock, in ms
  */

@@ -21,7 +21,7 @@ function isShort({ pollIntervalMs }: WaitOptions): boolean {
 }
 
 /**
- * Adds a hint if a wait is kept from being stored by its poll interval, or is polled less often since it is
+ * Adds a hint if a wait is kept from being stored by its poll interval, or is polled less often because it is
  * stored.
  */
 export async function hintAtInterval(

@@ -38,7 +38,7 @@ export type Idle =
 	/** n8n stores the execution. */
 	| { is: 'park'; resumesAt: number };
 
-/** Why the loop ended. Every item is done or failed only after `worked`. */
+/** Why the loop ended. Only `worked` means that every item is done or failed. */
 export type LoopEnd =
 	| { is: 'worked' }
 	| { is: 'failed'; index: number; failure: Failure }

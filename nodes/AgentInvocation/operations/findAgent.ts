@@ -22,7 +22,7 @@ export type AgentsByName = Map<string, Agent[]>;
 export function readAgent(given: unknown): GivenAgent {
 	if (!isJsonObject(given)) return readAgentId(given);
 	if (given.mode !== 'name') return readAgentId(given.value);
-	// Nothing is no name, and no ID either: that fails.
+	// An empty name fails like an empty ID.
 	return readText(given.value, 'Agent') || readAgentId('');
 }
 

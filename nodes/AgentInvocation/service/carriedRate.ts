@@ -103,7 +103,7 @@ export class CarriedRate {
 	 * @param ranMs for how long requests were sent since the latest pause
 	 */
 	meetStray(sentAt: number, now: number, ranMs: number): void {
-		// It was sent at the rate before.
+		// It was sent before the rate was lowered.
 		if (sentAt < this.loweredAt) return;
 		const share = this.recent.shareCarried(now - 2 * this.measuredMs, 2 * MEASURED_REQUESTS);
 		if (share >= ALMOST) return;
@@ -178,7 +178,7 @@ export class CarriedRate {
 		const seenMs = openMs + closedMs;
 		const windowMs = isGuess ? wholeWindow(seenMs) : seenMs;
 		this.isWindowKnown = true;
-		// What is refused whatever the rate does not bring it below one request in such a time.
+		// Refusals that come at any rate do not lower it below one request in as long as the service was closed.
 		this.find(Math.max((carried * openMs * ALMOST) / windowMs, SECOND / closedMs));
 		this.growsAt = now + HOLD_MS;
 	}

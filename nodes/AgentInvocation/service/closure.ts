@@ -11,8 +11,8 @@ export interface Closure {
 }
 
 /**
- * The time that a limit is probably about, in ms: the shortest usual one that is not shorter than what was seen of
- * it, or else what was seen. The window may have begun long before.
+ * The window that a limit probably has, in ms: the shortest usual one that is not shorter than what was seen of it,
+ * or else what was seen. The window may have begun long before.
  */
 export function wholeWindow(seenMs: number): number {
 	// Whole seconds are asked for, so a little more than the window may be seen.

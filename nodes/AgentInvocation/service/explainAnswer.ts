@@ -124,9 +124,9 @@ function addressAdvice({ baseUrl }: Subject): string {
 }
 
 /**
- * The parameter that the service means: the only one that it mentions, by its name or its value. Of several that
- * were given, it has to be quoted, since any word may be a name. The only one that was given need not be mentioned,
- * unless something else is quoted.
+ * The parameter that the service means: the only one whose name or value its message mentions. If several were
+ * given, the mention must be in quotes, since any word may be a name. If only one was given, it needs no mention,
+ * unless the message quotes something else.
  */
 function culpritOf(
 	{ bindings = [] }: Subject,

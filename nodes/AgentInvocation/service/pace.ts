@@ -12,7 +12,8 @@ import { CarriedRate } from './carriedRate';
 import { backoffMs, retryAfterMs } from './retryPolicy';
 
 /**
- * When requests may be sent. Moments are those of the clock, in ms.
+ * When requests may be sent. A request is carried if the service answers it with anything but a 429. Moments are
+ * those of the clock, in ms.
  *
  * - They are sent at a rate (`carriedRate.ts`) that grows for as long as nothing is refused.
  * - One refusal without `Retry-After` amid requests that are carried pauses nothing: many services refuse a
@@ -80,7 +81,7 @@ export class Pace {
 		}
 		// After a time without requests there is nothing to catch up with.
 		const from = lateMs > 0 && lateMs < CATCH_UP_MS ? due : now;
-		// If a pause was too short, the next one is tried by one request a second.
+		// If a pause was too short, one request a second is sent after the next one, until one is carried.
 		this.nextAt = this.pausesInARow > 1 ? now + SECOND : from + this.rate.apartMs;
 		this.underWay++;
 		this.rate.take(now);
@@ -105,8 +106,8 @@ export class Pace {
 	}
 
 	/**
-	 * Whether the service asks for a pause before its limit can have been met: since the latest pause it has carried
-	 * something, but much less than in so long a time before. Without `Retry-After`, pauses are too short to tell.
+	 * Whether the service asks for a pause before its limit can have been met: since the latest pause, it has carried
+	 * something, but much less than it once did in as long a time. Without `Retry-After`, pauses are too short to tell.
 	 *
 	 * @param refusal the latest one, which this pace has learned
 	 */

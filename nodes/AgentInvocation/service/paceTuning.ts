@@ -11,14 +11,14 @@ export const SECOND = 1_000;
 export const SHORT_MS = 5 * SECOND;
 
 /**
- * The times that limits of a longer time than a second are usually about, in ms. Without them, '600 in 60 s,
- * fixed, begun before' is silent for 17 s; without the short one, '200 in 10 s, fixed' carries 0.59.
+ * The windows that limits usually have if they are longer than a second, in ms. Without them, '600 in 60 s, fixed,
+ * begun before' is silent for 17 s; without the short one, '200 in 10 s, fixed' carries 0.59.
  */
 export const WINDOWS_MS = { short: 10 * SECOND, long: 60 * SECOND };
 
 /**
- * Requests a second: before something is known of the service's limit, and ever. With 20 at first, clients that
- * send less are slowed down by stray refusals ('up to three refused each 10 s': 0.33 carried). Without the highest,
+ * Requests a second: at first, before anything is known of the service's limit, and at most. With 20 at first,
+ * clients that send less are slowed down by stray refusals ('up to three refused each 10 s': 0.33 carried). Without the highest,
  * the rate of a simulated client that always has something to send would grow without end.
  */
 export const RATE = { first: 80, highest: 1_000 };
@@ -54,9 +54,9 @@ export const ALMOST = 0.95;
 export const LEAST_KEPT = { unknown: 0.25, known: 0.5 };
 
 /**
- * If a smaller share than this is carried, the others are not refused by chance. If a smaller share of the most was
- * carried before a create is refused, that is no limit of requests. With 0.5, '600 in 60 s, bucket' refuses 42%;
- * with 0.95, '2% refused at random' carries 0.42.
+ * If a smaller share than this is carried, the others are not refused by chance. If less than this share of the most
+ * that was carried in such a time is carried before a create is refused, no limit of requests refuses it. With 0.5,
+ * '600 in 60 s, bucket' refuses 42%; with 0.95, '2% refused at random' carries 0.42.
  */
 export const LEAST_BY_CHANCE = 0.75;
 

@@ -7,8 +7,8 @@ export type Priority = 'create' | 'poll';
 
 /**
  * When requests with one API key may be sent, by what they are for. They share one pace (`pace.ts`), unless the
- * service refuses creates alone, since no more runs may be under way: what these learn then is no limit of polls.
- * Moments are those of the clock, in ms.
+ * service refuses creates alone because no more runs may be under way: that says nothing about polls. Moments are
+ * those of the clock, in ms.
  */
 export class PacesByPriority {
 	private readonly creates = new Pace();

@@ -17,8 +17,8 @@ interface Queue<W> {
 	turns: number;
 }
 
-/** Which share of the turns late polls get: without one, they would wait for as long as runs are created. */
-const POLLS_EACH = 3;
+/** A late poll gets every third turn of its owner. Otherwise it would wait for as long as runs are created. */
+const LATE_POLL_EVERY = 3;
 
 /** How long a poll has to wait to get such a turn, in ms: sooner, it would only keep runs from starting. */
 const LATE_MS = 2_000;
@@ -71,13 +71,13 @@ export class Queues<W extends Waiter> {
 		}
 		for (const queue of this.queues.values()) {
 			const [[create], [poll]] = [queue.create, queue.poll];
-			const isPollsTurn = isLate(poll) && (queue.turns + 1) % POLLS_EACH === 0;
+			const isPollsTurn = isLate(poll) && (queue.turns + 1) % LATE_POLL_EVERY === 0;
 			for (const waiter of isPollsTurn ? [poll, create] : [create, poll]) if (waiter) yield waiter;
 		}
 	}
 
 	/** An owner has had its turn. */
-	end(owner: object): void {
+	endTurn(owner: object): void {
 		const queue = this.queues.get(owner);
 		if (!queue) return;
 		queue.turns++;

@@ -134,7 +134,7 @@ export class RateLimiter {
 			const opensAt = this.paces.opensAt(next.priority);
 			if (opensAt <= now) {
 				next.settle('send');
-				this.queues.end(next.owner);
+				this.queues.endTurn(next.owner);
 				continue;
 			}
 			this.sleepsUntil = Math.min(this.firstGivesUpAt, opensAt);

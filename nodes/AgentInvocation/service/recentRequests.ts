@@ -53,7 +53,7 @@ export class RecentRequests {
 		return most;
 	}
 
-	/** Which share of the requests since then was carried, or of the latest so many where these are more. */
+	/** The share carried of the requests since a moment, or since the last `least` that were carried if that is longer. */
 	shareCarried(since: number, least: number): number {
 		const from = Math.min(since, this.carriedAt.at(-least) ?? -Infinity);
 		const carried = this.carried(from, Infinity);

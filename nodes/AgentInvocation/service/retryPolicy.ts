@@ -8,12 +8,12 @@ export const READ_PATIENCE_MS = 300_000;
 /** The same for the editor, where a person waits, in ms. */
 export const EDITOR_PATIENCE_MS = 10_000;
 
-/** For how long a create may be refused by the rate limit, in ms: all runs that are allowed may take hours. */
+/** For how long the rate limit may refuse a create, in ms: runs that use up a limit of runs may take hours. */
 const LONGEST_REFUSED_CREATE_MS = 86_400_000;
 
 /**
  * By which factor the pause grows from one attempt to the next: after trouble, and after refusals by the rate
- * limit. With the latter, a request comes back at most a sixth of the time late for which it was refused.
+ * limit. With the latter, a request comes back late by at most a sixth of the time for which it was refused.
  */
 const PAUSE_GROWTH = { trouble: 2, refused: 1.2 };
 

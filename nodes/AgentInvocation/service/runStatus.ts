@@ -9,8 +9,8 @@ export function hasSucceeded({ status }: Run): boolean {
 }
 
 /**
- * Whether a run has ended. With a status that the interface document does not know, it has not for as long as
- * `completed_at` is not set: absent, null, empty, or a zero date as some languages write it.
+ * Whether a run has ended. One with a status that the interface document does not list has ended once `completed_at`
+ * is set: not absent, null, empty, or a zero date as some languages write it.
  */
 export function isFinished(run: Run): boolean {
 	if (FINISHED.includes(run.status)) return true;

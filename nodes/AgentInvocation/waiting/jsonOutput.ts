@@ -46,8 +46,8 @@ function isDeeper(value: unknown, levels: number): boolean {
 }
 
 /**
- * The content of the only Markdown code block in a text; undefined if there is none, another one, or one
- * without an end.
+ * The content of the only Markdown code block in a text; undefined if there is none, more than one, or one that does
+ * not end.
  *
  * Models also write on the lines of the fences: a block may begin right behind its language, and end where a
  * line ends with its fence. A line of JSON cannot end so, since its texts end with a quotation mark.

@@ -40,7 +40,7 @@ export function resultOf(item: Item, run: Run, subject: RunIds, options: WaitOpt
 		parseJsonOutput(run.output);
 		return done(item, [output], { isUnsuccessful, isJson: true });
 	} catch (thrown) {
-		// What a run has written until it ended in another way is no answer yet.
+		// Only a run that has succeeded must have written JSON. What others wrote may be incomplete.
 		if (!hasSucceeded(run)) return done(item, [output], { isUnsuccessful });
 		return failed(item, {
 			message: `The agent's output is not JSON${nameRun(subject)}`,
@@ -50,7 +50,7 @@ export function resultOf(item: Item, run: Run, subject: RunIds, options: WaitOpt
 	}
 }
 
-/** A result of an earlier attempt by other options. It stays as it is if the run had not finished by then. */
+/** An earlier attempt's result under the current options; unchanged if its run had not finished. */
 export function resultOfNow(item: ItemThatIs<'done'>, options: WaitOptions): Item {
 	const seen = finishedRunOf(item);
 	return item.run && seen ? resultOf(item, seen, item.run, options) : item;

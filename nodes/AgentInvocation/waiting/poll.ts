@@ -162,7 +162,7 @@ function delayAfterFailing(item: Waiting, answer: Answer, polling: Polling): num
 	const { wait } = item;
 	if (isOfRateLimit(answer)) {
 		const pauseMs = limiter.pausedUntil - clock.now() - BEFORE_PAUSE_ENDS_MS;
-		// One that was not sent is no further poll of a run that is polled seldom.
+		// A poll that was not sent need not keep the shortest delay between polls.
 		const leastMs = answer.kind === 'late' ? 0 : leastDelayMs(wait);
 		return Math.max(pauseMs, refusedBackoffMs(wait.failuresInARow), leastMs);
 	}

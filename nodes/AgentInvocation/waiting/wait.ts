@@ -48,8 +48,8 @@ export function beginWait(
 }
 
 /**
- * Plans the next poll of an item's run: after the delay, or after the time that the service asks for, but not
- * after the time limit. For the sake of storing others, a run is not polled earlier than the service
+ * Plans the next poll of an item's run: after the delay or the time that the service asks for, whichever is longer,
+ * but not after the time limit. Even to let the execution be stored, a run is not polled earlier than the service
  * asks.
  *
  * @param askedMs how long the service asks clients to back off, in ms
@@ -76,8 +76,8 @@ export function onClockOfNow(wait: Wait, { time }: Pass): Wait {
 }
 
 /**
- * The wait with the options of now. Its next poll is then due by them, if that is sooner: a delay that the service
- * has asked for, or that follows a failure, stays as it is.
+ * The item with the current options. If they make its next poll due sooner, it is brought forward, unless it may not
+ * be early (`mayBeEarly`).
  */
 export function withOptions(
 	item: Waiting,

@@ -4,7 +4,7 @@ const NOTHING_MAPPED = { mappingMode: 'defineBelow', value: null };
 
 /**
  * What the editor stores of a mapper without fields, as soon as the node is opened. As the default, it changes
- * nothing: n8n would mark what the node has output as stale.
+ * nothing. Otherwise, n8n would mark the node's output as stale.
  */
 const NO_FIELDS = {
 	...NOTHING_MAPPED,
@@ -17,15 +17,15 @@ const NO_FIELDS = {
 
 /**
  * What the editor stores if no field is filled in: an empty object. n8n compares it by value, but the type
- * allows none.
+ * allows no plain object.
  */
 const NO_VALUES: NodeParameterValue = Object.create(null);
 
 const displayOptions = { show: { resource: ['run'], operation: ['create'] } };
 
 /**
- * A condition that hides. As one that shows (`'@tool': [false]`), n8n 1.85 would not know it, and never show
- * the field.
+ * A condition to hide, not to show: n8n 1.85 does not know `'@tool'`, and would never show a field on
+ * `'@tool': [false]`.
  */
 export const notInTools: IDisplayOptions = { hide: { '@tool': [true] } };
 

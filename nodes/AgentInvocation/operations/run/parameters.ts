@@ -54,8 +54,9 @@ async function readFields(
 ): Promise<GivenParameter[]> {
 	// A workflow that was written by hand may hold anything.
 	const fields: unknown = context.getNodeParameter('parameters', itemIndex, {});
-	const isWritten = isJsonObject(fields) && (isEmpty(fields.value) || isJsonObject(fields.value));
-	if (!isWritten || (Object.keys(fields).length > 0 && !('mappingMode' in fields))) {
+	const isWellFormed =
+		isJsonObject(fields) && (isEmpty(fields.value) || isJsonObject(fields.value));
+	if (!isWellFormed || (Object.keys(fields).length > 0 && !('mappingMode' in fields))) {
 		return fail({
 			message: "'Parameters' does not hold the fields of the agent's parameters",
 			description:
@@ -115,7 +116,7 @@ function readPairs(pairs: unknown): GivenParameter[] {
 	const isList = Array.isArray(pairs) && pairs.every((pair) => isEmpty(pair) || isJsonObject(pair));
 	if (!isList) {
 		return fail({
-			message: "'Parameters' is no list of name-value pairs",
+			message: "'Parameters' is not a list of name-value pairs",
 			description: "Add each value under 'Parameters'. An expression must give a list of them.",
 		});
 	}
@@ -134,12 +135,12 @@ function readPairs(pairs: unknown): GivenParameter[] {
 function bind(given: GivenParameter[]): ParameterBinding[] {
 	const wrong = given.find(({ value }) => !isScalar(value));
 	if (wrong) {
-		const isDateOfNone = isInvalidDate(wrong.value);
-		const what = typeof wrong.value === 'number' ? 'no number' : asText(wrong.value);
+		const isBadDate = isInvalidDate(wrong.value);
+		const what = typeof wrong.value === 'number' ? 'not a number' : asText(wrong.value);
 		return fail({
-			message: `The value of parameter '${shorten(wrong.name)}' is ${isDateOfNone ? 'no valid date' : what}`,
-			description: isDateOfNone
-				? 'The expression could not read the date, or its format is another one. Correct it, or the value that it reads.'
+			message: `The value of parameter '${shorten(wrong.name)}' is ${isBadDate ? 'not a valid date' : what}`,
+			description: isBadDate
+				? 'The expression could not read the date, or expects another format. Correct the expression, or the value that it reads.'
 				: 'The service takes text. Give a single value, or turn it into text first, for example with {{ JSON.stringify($json.field) }}.',
 		});
 	}
@@ -176,7 +177,7 @@ function isDate(value: unknown): value is Date {
 	return value instanceof Date;
 }
 
-/** What an expression makes of a text that is no date; of n8n's own kind of dates, as text. */
+/** What an expression gives for a text that is not a date: an invalid `Date`, or n8n's own text for one. */
 function isInvalidDate(value: unknown): boolean {
 	if (isDate(value)) return Number.isNaN(value.getTime());
 	return value === 'Invalid DateTime' || value === 'Invalid Date';

@@ -60,7 +60,7 @@ function show(entry: unknown): string {
 function parseJson(source: string): unknown {
 	if (source.trim() === '') return refuseJson("'Parameters (JSON)' is empty");
 	try {
-		// As it is first, since `prepare` takes it for valid.
+		// Unchanged first, since `prepare` expects valid JSON.
 		JSON.parse(source);
 		return JSON.parse(prepare(source));
 	} catch (thrown) {

@@ -133,7 +133,8 @@ export function goOnFrom(
 	const seen = own.is === 'done' ? finishedRunOf(own) : undefined;
 	if (own.is === 'done' && seen) {
 		const result = plan.waits ? resultOfNow(own, plan.options) : own;
-		// A run that has failed, and is an error by the options of now, is polled and fails as any other does.
+		// A failed run that is an error under the current options is polled like any other: the item fails, or
+		// begins again.
 		if (result.is === 'done' || hasSucceeded(seen)) return result;
 	}
 	// One that was given and not seen yet may not be there at all.
