@@ -113,3 +113,33 @@ test('creates that were under way when a poll was refused show nothing', () => {
 	expect(paces.areCreatesRefused).toBe(false);
 	expect(paces.pausedUntil).toBe(pausedUntil);
 });
+
+test('creates then go on at the pace of polls, and not at that to which they were held back', () => {
+	const client = withCreatesRefused();
+	for (let n = 0; n < 9; n++) {
+		for (let m = 0; m < 50; m++) client.send('poll', carried);
+		client.send('create', refusal);
+	}
+	for (let n = 0; n < 200; n++) client.send('poll', carried);
+	client.send('poll', { ...refusal, retryAfter: '1' });
+	const from = client.paces.opensAt('create');
+	for (let n = 0; n < 20; n++) client.send('create', carried);
+	expect(client.now - from).toBeLessThan(10 * SECOND);
+});
+
+test('requests whose answers are still to come do not count as carried', () => {
+	const { paces } = new Client();
+	for (let n = 0; n < 10; n++) paces.take('create', n * 10);
+	for (let n = 0; n < 3; n++) paces.learn('create', carried, n * 10, 300);
+	paces.learn('create', refusal, 90, 310);
+	expect(paces.areCreatesRefused).toBe(false);
+});
+
+test('nor does the last of the seconds that the service asks for', () => {
+	const client = new Client();
+	for (let n = 0; n < 8; n++) client.send('poll', carried);
+	client.send('create', { ...refusal, retryAfter: '1' });
+	for (let n = 0; n < 4; n++) client.send('poll', carried);
+	client.send('create', { ...refusal, retryAfter: '1' });
+	expect(client.paces.areCreatesRefused).toBe(false);
+});

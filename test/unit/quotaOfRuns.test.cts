@@ -160,13 +160,23 @@ test('long waits are stored, also where each answer asks to back off for a secon
 	expect(parks[0]!.at).toBeLessThan(400 * SECOND);
 });
 
+test('with few runs at a time, it takes some pauses to tell a limit of runs from one of requests', async () => {
+	const { jsons, world } = await execute({
+		...trips,
+		count: 10,
+		service: { tripMs: [100, 300], quota: { runs: 3, retryAfter: '60' } },
+		runOf: () => ({ durationMs: 60 * SECOND }),
+	});
+	expect(jsons.map(({ status }) => status)).toEqual(Array(10).fill('succeeded'));
+	expect(latenessOf(world).at(-1)).toBeLessThan(300 * SECOND);
+});
+
 test.each([
 	[30, 10, 60, '20'],
 	[300, 10, 60, '20'],
 	[300, 10, 60, '60'],
 	[300, 10, 60, '120'],
 	[100, 20, 300, '60'],
-	[10, 3, 60, '60'],
 ])(
 	'%d items, %d runs of %d s at a time (Retry-After: %s): results are noticed, and little is refused',
 	async (count, runs, durationS, retryAfter) => {

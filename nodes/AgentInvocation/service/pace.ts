@@ -116,9 +116,11 @@ export class Pace {
 		if (!this.closure || askedMs === 0) return false;
 		const { from, ranMs } = this.closure;
 		const carried = this.carried - this.carriedBefore;
-		return (
-			carried > 0 && carried < LEAST_BY_CHANCE * this.rate.recent.mostInARow(ranMs + askedMs, from)
-		);
+		// Whole seconds are asked for, so the last one may have been too much. Of the requests since the pause, some may
+		// still be under way.
+		const ms = ranMs + askedMs - SECOND;
+		const most = this.rate.recent.mostInARow(ms, from - ranMs);
+		return carried > 0 && carried < LEAST_BY_CHANCE * most;
 	}
 
 	/** Nothing is sent before a moment. */

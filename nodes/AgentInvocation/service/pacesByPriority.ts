@@ -11,7 +11,7 @@ export type Priority = 'create' | 'poll';
  * those of the clock, in ms.
  */
 export class PacesByPriority {
-	private readonly creates = new Pace();
+	private creates = new Pace();
 
 	/** The same as that of creates, unless these alone are refused. */
 	private polls = this.creates;
@@ -66,7 +66,8 @@ export class PacesByPriority {
 			return;
 		}
 		if (answer.kind === 'rateLimited') {
-			this.polls = this.creates;
+			// It is a limit of all requests then, of which the pace of polls knows more: creates were held back.
+			this.creates = this.polls;
 			this.pollRefusedAt = now;
 		}
 		this.polls.learn(answer, sentAt, now);
