@@ -37,14 +37,15 @@ export class AgentInvocation implements INodeType {
 		hints: [
 			{
 				message:
-					"These runs go on at the service. To get a result later, use 'Get a run' with the agent_id and run_id of its item.",
+					"These runs continue at the service. To get a result later, use 'Get a run' with the agent_id and run_id from its output item.",
 				displayCondition:
 					'={{ $parameter["operation"] === "create" && $parameter["waitForCompletion"] === false && !$parameter["dryRun"] }}',
 				whenToDisplay: 'afterExecution',
 				location: 'outputPane',
 			},
 			{
-				message: 'Dry run: nothing was started. This is what the service would have worked with.',
+				message:
+					'This was a dry run. Its output is the prompt and the parameters that a run would get.',
 				displayCondition:
 					'={{ $parameter["operation"] === "create" && $parameter["dryRun"] === true }}',
 				whenToDisplay: 'afterExecution',

@@ -252,7 +252,7 @@ export const errors: Row[] = [
 			rows: [{ agent: 1 }, { agent: 9_998 }, { agent: 9_999 }],
 		},
 		'Item 1 and 1 other did not pass the check: Agent 9998 was not found',
-		"These items did not pass either: 2. 'Check All Items First' is on, so this attempt started no run.",
+		"These items did not pass either: 2. 'Check All Items First' is on, so no item has begun.",
 	],
 	[
 		"'Check All Items First' is on, and a check gets no answer of the service",
@@ -261,7 +261,7 @@ export const errors: Row[] = [
 			fault: of(29, { kind: 'html', status: 200 }),
 		},
 		'Item 0 could not be checked: The answer did not come from the agent invocation service',
-		"'Check All Items First' is on, so this attempt started no run.",
+		"'Check All Items First' is on, so no item has begun.",
 	],
 	[
 		"'Max Concurrency' is too high",
@@ -301,17 +301,17 @@ export const errors: Row[] = [
 			[
 				'has a user in its address',
 				'withUser',
-				"'Base URL' in the credential must not carry a user name or password",
+				"'Base URL' in the credential must not contain a user name or password",
 			],
 			[
 				'has a query in its address',
 				'withQuery',
-				"'Base URL' in the credential must not carry a query (?)",
+				"'Base URL' in the credential must not contain a query (?)",
 			],
 			[
 				'has a fragment in its address',
 				'withFragment',
-				"'Base URL' in the credential must not carry a fragment (#)",
+				"'Base URL' in the credential must not contain a fragment (#)",
 			],
 			['has no key', 'noKey', "'API Key' in the credential is empty"],
 			[
@@ -368,7 +368,7 @@ export const errors: Row[] = [
 			credential: 'changing',
 			changesTo: SERVICE,
 		},
-		"This node's credential is gone, or its address is another one than before (run … of agent 3)",
+		"This node's credential no longer exists, or its Base URL has changed (run … of agent 3)",
 		"use 'Get a run' with a credential for that address",
 	],
 
@@ -490,7 +490,7 @@ export const errors: Row[] = [
 			...creating(22, { kind: 'reset' }),
 			node: { retryOnFail: true, maxTries: 2, waitBetweenTries: 100 },
 		},
-		'An earlier attempt may have started a run of agent 22 for this item, so this one starts none',
+		'An earlier attempt may have started a run of agent 22 for this item, so this attempt starts none',
 		"get its result with 'Get a run'",
 	],
 
@@ -556,7 +556,7 @@ export const errors: Row[] = [
 		"the workflow's own timeout is reached",
 		{ parameters: wait({}, { seconds: 600 }), settings: { executionTimeout: 91 } },
 		"The agent's run has not finished within … s (run … of agent 3)",
-		"The workflow's own timeout, in its settings, leaves no more time.",
+		"The workflow's own timeout, or n8n's (EXECUTIONS_TIMEOUT), leaves no more time.",
 	],
 	[
 		'the service does not answer',
@@ -567,19 +567,19 @@ export const errors: Row[] = [
 ];
 
 const stayed = (why: string) =>
-	`The wait stayed in memory, where a restart of n8n ends it: ${why}. Its runs go on at the service in any case.`;
+	`The wait stayed in memory, where a restart of n8n ends it: ${why}. Its runs continue at the service in any case.`;
 
 /** What the node says above its output. */
 export const hints: Array<[setting: string, situation: Situation, message: string]> = [
 	[
 		"'Wait for Completion' is off",
 		{ parameters: create(1, {}, { waitForCompletion: false }) },
-		"These runs go on at the service. To get a result later, use 'Get a run' with the agent_id and run_id of its item.",
+		"These runs continue at the service. To get a result later, use 'Get a run' with the agent_id and run_id from its output item.",
 	],
 	[
 		"'Dry Run' is on",
 		{ parameters: create(1, {}, { dryRun: true }) },
-		'Dry run: nothing was started. This is what the service would have worked with.',
+		'This was a dry run. Its output is the prompt and the parameters that a run would get.',
 	],
 	[
 		'the workflow has the old execution order',
@@ -587,7 +587,7 @@ export const hints: Array<[setting: string, situation: Situation, message: strin
 			parameters: wait({ pollInterval: 65 }, { seconds: 5 }),
 			settings: { executionOrder: 'v0' },
 		},
-		stayed('the workflow has the execution order v0 (legacy), which its settings can change'),
+		stayed("the workflow's setting 'Execution Logic' ('Execution Order' in n8n 1) is not v1"),
 	],
 	[
 		"the workflow's own timeout is near",
@@ -600,7 +600,7 @@ export const hints: Array<[setting: string, situation: Situation, message: strin
 	[
 		'a webhook is answered with the result',
 		{ parameters: wait({ pollInterval: 65 }, { seconds: 5 }), isAnswered: true },
-		stayed('the webhook or chat that started this workflow is answered with its result'),
+		stayed('the webhook, form or chat that started this workflow is answered with its result'),
 	],
 	[
 		"'Poll Interval (Seconds)' is short, and the wait is stored from the start",
@@ -641,6 +641,6 @@ export const notices: Array<[setting: string, situation: Situation, message: str
 	[
 		'the agent is an expression without a value',
 		{ parameters: { agentId: byId('={{ $json.agent }}') } },
-		"'Agent' is an expression that has no value yet, so its parameters are not known. Execute the previous nodes to see them here. 'Using Name-Value Pairs' and 'Using JSON' work without.",
+		"'Agent' is an expression that has no value yet, so its parameters are not known. Execute the previous nodes to see them here. 'Using Name-Value Pairs' and 'Using JSON' work without it.",
 	],
 ];

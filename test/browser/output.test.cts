@@ -76,11 +76,11 @@ test('a finished run is a row that begins with what it brought', async () => {
 	await output().getByText('All systems normal.').first().waitFor();
 	const names = (await heads.allInnerTexts()).map((name) => name.trim()).filter(Boolean);
 	expect(names.slice(0, 4)).toEqual(['status', 'output', 'agent_id', 'run_id']);
-	await expect(output().getByText('These runs go on at the service.').count()).resolves.toBe(0);
+	await expect(output().getByText('These runs continue at the service.').count()).resolves.toBe(0);
 });
 
 test.each([
-	['onTheirWay', "These runs go on at the service. To get a result later, use 'Get a run'"],
+	['onTheirWay', "These runs continue at the service. To get a result later, use 'Get a run'"],
 	['dryRun', 'Dry run: nothing was started.'],
 ] as const)('a hint says what there is to know: %s', async (workflow, hint) => {
 	await execute(workflow);

@@ -135,7 +135,7 @@ describe('an agent as the tool of an AI Agent', () => {
 		const before = host.sandbox.runs.all.length;
 		const atFirst = await chat('impatient', 'How is the south doing?');
 		expect(atFirst).toMatch(/"status":"(pending|running)"/);
-		expect(atFirst).toContain('"advice":"The run has not finished and goes on at the service.');
+		expect(atFirst).toContain('"advice":"The run has not finished and continues at the service.');
 		// With its progress saved, n8n keeps the run's ID even if it ends before the model answers.
 		const [call] = storedMeanwhile?.resultData.runData['Start a report'] ?? [];
 		expect(JSON.stringify(call?.data)).toContain('run_id');

@@ -287,7 +287,9 @@ describe.each<HostName>(['n8n-2', 'n8n-1'])('in %s', (hostName) => {
 		const seen = [...other.requests];
 		await other.close();
 		expect(jsonOf(execution, 'Good')).toMatchObject([{ agents: [{ id: 1 }] }]);
-		expect(JSON.stringify(jsonOf(execution, 'Bad'))).toContain('The API key is sent to');
+		expect(JSON.stringify(jsonOf(execution, 'Bad'))).toContain(
+			'This credential works only for addresses at',
+		);
 		expect(seen).toEqual([]);
 	});
 

@@ -86,9 +86,9 @@ test.each([
 	['agents example.com', 'contains a space or a backslash'],
 	['ftp://agents.example.com', 'must start with https:// or http://'],
 	['file:///etc/passwd', 'must start with https:// or http://'],
-	['user:secret@agents.example.com', 'must not carry a user name or password'],
-	['agents.example.com?key=1', 'must not carry a query (?)'],
-	['agents.example.com/api/v1#top', 'must not carry a fragment (#)'],
+	['user:secret@agents.example.com', 'must not contain a user name or password'],
+	['agents.example.com?key=1', 'must not contain a query (?)'],
+	['agents.example.com/api/v1#top', 'must not contain a fragment (#)'],
 ])('%j is refused by the node', (entered, says) => {
 	const checked = outcomeOf(() => checkCredential({ baseUrl: entered, apiKey: 'key' }));
 	expect(checked).toMatchObject({

@@ -58,7 +58,7 @@ test('that was changed to another service gets its key to that one alone', async
 	const { error } = await running;
 	await other.close();
 	expect(error!.message).toContain(sandbox.current.runs.all[0]!.runId);
-	expect(error!.description).toContain('Base URL is another one now');
+	expect(error!.description).toContain('Base URL has changed');
 	const keys = sandbox.current.requests.map(({ apiKey }) => apiKey);
 	expect(new Set(keys)).toEqual(new Set(['sandbox-key']));
 	expect(other.requests).toEqual([]);
@@ -85,7 +85,7 @@ describe('adds its key to a request', () => {
 		['no address', { url: '/agents' }],
 	])('but not to %s', async (_, request) => {
 		await expect(type.authenticate(credential, request as never)).rejects.toThrow(
-			'The API key is sent to https://agents.example.com alone',
+			'This credential works only for addresses at https://agents.example.com',
 		);
 	});
 

@@ -169,15 +169,15 @@ describe('what the node says about its settings when it is executed', () => {
 		[{ baseUrl: 'https://' }, "'Base URL' in the credential is not a web address"],
 		[
 			{ baseUrl: 'https://me:pw@agents.example.com/api/v1' },
-			"'Base URL' in the credential must not carry a user name or password",
+			"'Base URL' in the credential must not contain a user name or password",
 		],
 		[
 			{ baseUrl: 'https://agents.example.com/api/v1?a=1' },
-			"'Base URL' in the credential must not carry a query (?)",
+			"'Base URL' in the credential must not contain a query (?)",
 		],
 		[
 			{ baseUrl: 'https://agents.example.com/api/v1#a' },
-			"'Base URL' in the credential must not carry a fragment (#)",
+			"'Base URL' in the credential must not contain a fragment (#)",
 		],
 		[{ apiKey: '' }, "'API Key' in the credential is empty"],
 		[{ apiKey: 'two\nlines' }, "'API Key' in the credential contains a line break"],

@@ -35,10 +35,10 @@ test.each<[unknown, string]>([
 	['https:/agents.example.com', 'is not a web address'],
 	['https:/agents.example.com/https://b', 'is not a web address'],
 	['https://agents.example.com:port/api', 'is not a web address'],
-	['https://me@agents.example.com', 'must not carry a user name or password'],
-	['https://:pw@agents.example.com', 'must not carry a user name or password'],
-	['https://agents.example.com/api?a=1', 'must not carry a query (?)'],
-	['https://agents.example.com/api#a', 'must not carry a fragment (#)'],
+	['https://me@agents.example.com', 'must not contain a user name or password'],
+	['https://:pw@agents.example.com', 'must not contain a user name or password'],
+	['https://agents.example.com/api?a=1', 'must not contain a query (?)'],
+	['https://agents.example.com/api#a', 'must not contain a fragment (#)'],
 ])('the base URL %j %s', (baseUrl, is) => {
 	expect(outcomeOf(() => checkCredential({ ...good, baseUrl }))).toEqual({
 		ok: false,
@@ -102,7 +102,7 @@ describe('the key is added to a request', () => {
 		{ url: '/agents' },
 	])('and to no other: %j', (request) => {
 		expect(() => addApiKey(good, request)).toThrow(
-			"The API key is sent to https://agents.example.com alone, the host in the credential's Base URL",
+			'This credential works only for addresses at https://agents.example.com, the host in its Base URL',
 		);
 	});
 

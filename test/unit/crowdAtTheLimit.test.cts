@@ -77,7 +77,7 @@ test('a run whose polls alone are refused for ever does not keep the others from
 	expect(ms).toBeLessThan(HOUR / 2);
 	expect(jsons.map(({ output, error }) => output ?? error)).toEqual([
 		'0',
-		expect.stringContaining('did not tell whether'),
+		expect.stringContaining('did not say whether'),
 	]);
 	expect(world.seen(1).items).toHaveLength(1);
 });

@@ -33,7 +33,7 @@ async function expectDoubt(world: OwnWorld) {
 		const { error } = await world.retry();
 		expect([attempt, error?.message]).toEqual([
 			attempt,
-			'An earlier attempt may have started a run of agent 1 for this item, so this one starts none',
+			'An earlier attempt may have started a run of agent 1 for this item, so this attempt starts none',
 		]);
 		expect(error?.description).toContain("with 'Get a run'");
 		expect(error?.context?.details).toEqual({ agent_id: 1 });
@@ -75,7 +75,7 @@ test('no run is started after the node was to get one in between, and is changed
 	delete hand.node;
 	delete hand.parameters;
 	const { error } = await world.retry({ workflow: 'saved', changesNode: true });
-	expect(error?.message).toContain('so this one starts none');
+	expect(error?.message).toContain('so this attempt starts none');
 	expect(world.started).toEqual([0]);
 });
 

@@ -142,7 +142,7 @@ describe('an execution that is cancelled', () => {
 		const { error, world } = await cancelled({ count: 3, options, service: { faults } });
 		expect(error?.message).toBe(CANCELLED);
 		expect(error?.description).toMatch(
-			/^Its runs go on at the service\. Items had already failed: 'The execution was canceled during a request to the service \(a run/,
+			/^Its runs continue at the service\. Items had already failed: 'The execution was canceled during a request to the service \(a run/,
 		);
 		const runs = [0, 1].map((itemIndex) => ({ itemIndex, runId: world.runs[itemIndex]?.id }));
 		expect(error?.context?.runs).toMatchObject(runs);
@@ -173,6 +173,9 @@ describe('an execution that is cancelled', () => {
 	test('tells a model what becomes of the runs', async () => {
 		const hand = { node: { type: 'agentInvocationTool' } };
 		const { jsons } = await cancelled({ hand });
-		expect(jsons).toMatchObject([{}, { advice: 'Runs that were started go on at the service.' }]);
+		expect(jsons).toMatchObject([
+			{},
+			{ advice: 'Runs that were started continue at the service.' },
+		]);
 	});
 });

@@ -15,11 +15,11 @@ describe('the engine cannot be asked', () => {
 			{ entry: { node: { name: 'AI Agent' } as never } },
 			/tool of an AI Agent/,
 		],
-		['in the old order', { settings: { executionOrder: 'v0' } }, /execution order v0/],
+		['in the old order', { settings: { executionOrder: 'v0' } }, /'Execution Logic' .* is not v1/],
 		[
 			'without an order',
 			{ settings: { executionOrder: undefined as never } },
-			/execution order v0/,
+			/'Execution Logic' .* is not v1/,
 		],
 		['by a first node', { entry: { source: null } }, /no node comes before/],
 		['by a node with no source', { entry: { source: { main: [null] } } }, /no node comes before/],
@@ -71,7 +71,7 @@ describe('the engine cannot be asked', () => {
 		const again = await import('../../nodes/AgentInvocation/engine/parkingObstacles.ts');
 		const obstacle = await again.engineObstacle(contextOf({}), true);
 		jest.dontMock('n8n-workflow/package.json');
-		expect(obstacle ?? 'none').toMatch(isTried ? /^none$/ : /not tried/);
+		expect(obstacle ?? 'none').toMatch(isTried ? /^none$/ : /not tested/);
 	});
 });
 

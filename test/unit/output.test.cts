@@ -106,9 +106,11 @@ describe('output as JSON', () => {
 
 describe('at the time limit', () => {
 	const running = { status: 'running', more: 1 };
-	const lasts = "It goes on at the service. To get its result later, use 'Get a run' with its ID.";
+	const lasts =
+		"It continues at the service. To get its result later, use 'Get a run' with its ID.";
 	const raise = "To wait longer, raise 'Time Limit (Seconds)' under 'Options'.";
-	const byWorkflow = "The workflow's own timeout, in its settings, leaves no more time.";
+	const byWorkflow =
+		"The workflow's own timeout, or n8n's (EXECUTIONS_TIMEOUT), leaves no more time.";
 
 	test.each([
 		[60, 0, '60 s', raise],
@@ -143,9 +145,9 @@ describe('at the time limit', () => {
 		};
 		const { error, ids, named } = await get({}, said);
 		expect(error).toMatchObject({
-			message: `At the time limit of 60 s the service did not tell whether the agent's run has finished ${named}`,
+			message: `At the time limit of 60 s the service did not say whether the agent's run had finished ${named}`,
 			description: expect.stringMatching(
-				/^To get its result, use 'Get a run' with its ID\. What the last poll met: The service, or a proxy in front of it, could not process the request\. Try again/,
+				/^To get its result, use 'Get a run' with its ID\. The last poll failed: The service, or a proxy in front of it, could not process the request\. If it keeps/,
 			) as string,
 			context: { details: { ...ids, http_status: 502 } },
 		});
@@ -174,7 +176,7 @@ describe('a model is told what to do', () => {
 	test.each(['pending', 'running', 'odd'])('of a run that is %s', async (status) => {
 		const { output } = await get({}, tool({ status, completed_at: null }));
 		expect(output?.advice).toMatch(
-			/goes on at the service\. Do not start another one.*agent_id and run_id/,
+			/continues at the service\. Do not start another one.*agent_id and run_id/,
 		);
 	});
 

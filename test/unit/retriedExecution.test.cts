@@ -326,7 +326,7 @@ describe('of an execution that failed', () => {
 
 describe('of an execution that was ended', () => {
 	const MESSAGE =
-		'An earlier attempt may have started a run for this item, so this one starts none';
+		'An earlier attempt may have started a run for this item, so this attempt starts none';
 
 	/** Runs of 400 s, in an execution that is stored at once, for 65 s. */
 	function worldOf(count: number, said: Said = {}): OwnWorld {

@@ -324,7 +324,7 @@ describe('a credential', () => {
 		later();
 		expect(await service.send(getRun(7, RUN_ID))).toEqual({
 			kind: 'credentialChanged',
-			reason: "The credential's Base URL is another one now",
+			reason: "The credential's Base URL has changed",
 		});
 		expect(host.sent).toEqual([]);
 		const opened = await openService(context, known);

@@ -31,7 +31,7 @@ test.each(kinds.filter((kind) => answerKinds[kind].mayHaveStarted))(
 		);
 		expect(message).toMatch(/ \(a run may have been started\)$/);
 		expect(description).toMatch(
-			/^A run of agent 7 may have been started all the same\. Before you run this item again, check at the service whether the run is there\. /,
+			/^A run of agent 7 may have been started all the same\. Before you run this item again, check at the service whether the run is there\./,
 		);
 	},
 );

@@ -7,7 +7,7 @@ import { findChosenAgent } from './getAgentParameters';
 
 const NO_PARAMETERS = 'This agent has no parameters. Nothing needs to be filled in.';
 const AGENT_NOT_KNOWN =
-	"'Agent' is an expression that has no value yet, so its parameters are not known. Execute the previous nodes to see them here. 'Using Name-Value Pairs' and 'Using JSON' work without.";
+	"'Agent' is an expression that has no value yet, so its parameters are not known. Execute the previous nodes to see them here. 'Using Name-Value Pairs' and 'Using JSON' work without it.";
 
 /**
  * Describes the chosen agent's parameters in the notice of a resource mapper that has no fields. No other

@@ -62,7 +62,7 @@ export function cancelledError(
 	}
 	const said = few(failures.map((failure) => `'${failure.message}'`));
 	const description = sentences(
-		runs.length > 0 && 'Its runs go on at the service.',
+		runs.length > 0 && 'Its runs continue at the service.',
 		failures.length > 0 && `Items had already failed: ${said}.`,
 	);
 	const error = toNodeError(context, { message, description, details: {} }, undefined, runs);

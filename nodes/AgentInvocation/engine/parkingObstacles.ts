@@ -35,10 +35,10 @@ export async function engineObstacle(
 		[isAsTool, 'the node is the tool of an AI Agent, which waits for its answer'],
 		[isEngineV2, "the workflow runs on n8n's engine v2, which cannot store the wait of this node"],
 		[!passesResponses || !settings, 'this version of n8n is too old to store it'],
-		[!isTried, 'this package was not tried with this version of n8n'],
+		[!isTried, 'this package was not tested with this version of n8n'],
 		[
 			settings?.executionOrder !== 'v1',
-			'the workflow has the execution order v0 (legacy), which its settings can change',
+			"the workflow's setting 'Execution Logic' ('Execution Order' in n8n 1) is not v1",
 		],
 		[!hasPreviousNode, 'no node comes before this one'],
 		[!executionId, 'n8n does not store this execution'],

@@ -12,8 +12,9 @@ const ANSWERED_MODES = ['webhook', 'manual'];
 /** Who waits, as the end of a sentence. */
 const WAITERS = {
 	starter: 'whoever started this workflow waits for its result',
-	webhook: 'the webhook or chat that started this workflow is answered with its result',
-	forEach: 'another workflow may have called this one once for each item, and n8n then loses items',
+	webhook: 'the webhook, form or chat that started this workflow is answered with its result',
+	forEach:
+		'another workflow may have called this one once for each item, and n8n would lose items if it stored the wait',
 	caller: 'somebody may wait for the result of the workflow that has called this one',
 };
 

@@ -106,7 +106,7 @@ export async function checkItems(
 	}
 }
 
-const NOTHING_STARTED = "'Check All Items First' is on, so this attempt started no run.";
+const NOTHING_STARTED = "'Check All Items First' is on, so no item has begun.";
 
 /** What the node's error says if items did not pass. */
 function sayWrong(wrong: Map<number, Failure>, index: number, failure: Failure): Failure {

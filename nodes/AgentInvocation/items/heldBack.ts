@@ -8,9 +8,9 @@ export function heldBack(item: Item): ItemThatIs<'failed'> {
 	const run = agentId === undefined ? 'a run' : `a run of agent ${agentId}`;
 	return {
 		...failed(item, {
-			message: `An earlier attempt may have started ${run} for this item, so this one starts none`,
+			message: `An earlier attempt may have started ${run} for this item, so this attempt starts none`,
 			description:
-				"The service did not answer clearly when the run was to be started, or n8n stopped at that moment. Check at the service whether it is there, and get its result with 'Get a run'. To start one in any case, execute the workflow again instead of retrying it.",
+				"The service did not answer clearly when the run was to be started, or n8n stopped at that moment. Check at the service whether the run is there. If it is, get its result with 'Get a run'. If not, execute the workflow again instead of retrying it, with only the items that have no run.",
 			details: agentId === undefined ? {} : { agent_id: agentId },
 		}),
 		isHeldBack: true,

@@ -138,7 +138,7 @@ export class NodePass {
 		const failures = this.items.flatMap((item) => (item.is === 'failed' ? [item.failure] : []));
 		const error = cancelledError(context, memory.runs(), failures);
 		if (!continues(context)) throw error;
-		const description = 'Runs that were started go on at the service.';
+		const description = 'Runs that were started continue at the service.';
 		const failure = { message: error.message, description, details: {} };
 		this.noteAll((item) =>
 			item.is === 'done' || item.is === 'failed' ? item : failed(item, failure),

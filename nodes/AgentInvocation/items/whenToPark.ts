@@ -23,7 +23,7 @@ export async function whenToPark(
 	const why = await obstacle();
 	if (why !== undefined) {
 		hints.add(
-			`The wait stayed in memory, where a restart of n8n ends it: ${why}. Its runs go on at the service in any case.`,
+			`The wait stayed in memory, where a restart of n8n ends it: ${why}. Its runs continue at the service in any case.`,
 		);
 		return { is: 'sleep', wakesAt: dueAt };
 	}

@@ -48,6 +48,6 @@ export async function hintAtInterval(
 export async function hintAtRefusals(tookMs: number, { obstacle, hints }: Parking): Promise<void> {
 	if (tookMs <= STAYS_IN_MEMORY_MS || (await obstacle()) !== undefined) return;
 	hints.add(
-		'For more than five minutes, the service refused to begin an item. Meanwhile the node waited in memory, where a restart of n8n ends it.',
+		'It took more than five minutes to begin an item. Meanwhile, the node waited in memory, where a restart of n8n ends it.',
 	);
 }

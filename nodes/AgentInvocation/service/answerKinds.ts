@@ -21,8 +21,6 @@ interface Row extends Explanation {
 	isOfAddress?: boolean;
 }
 
-const TRY_AGAIN = 'Try again in a moment.';
-
 const REJECTED: Explanation = {
 	message: 'The service rejected the request',
 	description: 'Check the values in this node, and the agent itself at the service.',
@@ -83,7 +81,7 @@ const KINDS = {
 		mayHaveStarted: false,
 		retried: POLLED_FROM_THE_FIRST,
 		message: 'The service took no more requests for longer than the node may wait',
-		description: TRY_AGAIN,
+		description: 'Try again in a moment.',
 	},
 	/** 5xx, with or without an envelope. */
 	serverError: {
@@ -94,7 +92,7 @@ const KINDS = {
 			createRetryingServerErrors: 'briefly',
 		},
 		message: 'The service, or a proxy in front of it, could not process the request',
-		description: `${TRY_AGAIN} If it keeps happening, contact the service's support.`,
+		description: "If it keeps happening, contact the service's support.",
 	},
 	/**
 	 * An answer that the service itself never gives: a 4xx without its error envelope, or a 2xx of another
@@ -126,14 +124,14 @@ const KINDS = {
 		mayHaveStarted: true,
 		retried: { ...POLLED_FROM_THE_FIRST, read: 'briefly' },
 		message: 'The connection to the service was lost before its answer was complete',
-		description: TRY_AGAIN,
+		description: '',
 	},
 	/** No complete answer came in time. The request may or may not have reached the service. */
 	timedOut: {
 		mayHaveStarted: true,
 		retried: { ...POLLED_FROM_THE_FIRST, read: 'briefly' },
 		message: 'The service did not answer in time',
-		description: TRY_AGAIN,
+		description: '',
 	},
 	/** The server's certificate was not accepted, so nothing was sent. */
 	notTrusted: {
@@ -154,9 +152,9 @@ const KINDS = {
 	credentialChanged: {
 		mayHaveStarted: false,
 		retried: {},
-		message: "This node's credential is gone, or its address is another one than before",
+		message: "This node's credential no longer exists, or its Base URL has changed",
 		description:
-			"The runs go on where they were started. To get their results, use 'Get a run' with a credential for that address.",
+			"The runs continue where they were started. To get their results, use 'Get a run' with a credential for that address.",
 	},
 	/** The execution was cancelled while the request was under way. */
 	cancelled: {

@@ -78,7 +78,7 @@ export function addApiKey(
 	const asked = [parse(request.uri ?? request.url, baseURL), ...(baseURL ? [parse(baseURL)] : [])];
 	if (asked.some((url) => url?.origin !== origin)) {
 		throw new Error(
-			`The API key is sent to ${origin} alone, the host in the credential's Base URL`,
+			`This credential works only for addresses at ${origin}, the host in its Base URL`,
 		);
 	}
 	return { ...request, headers: { ...request.headers, 'x-api-key': apiKey } };
@@ -89,9 +89,9 @@ function wrongBaseUrl(baseUrl: string): string | undefined {
 	if (/[\s\\]/.test(baseUrl)) return 'contains a space or a backslash';
 	const url = parse(baseUrl);
 	if (!/^https?:\/\/[^/]/i.test(baseUrl) || !url) return 'is not a web address';
-	if (url.username || url.password) return 'must not carry a user name or password';
-	if (baseUrl.includes('?')) return 'must not carry a query (?)';
-	if (baseUrl.includes('#')) return 'must not carry a fragment (#)';
+	if (url.username || url.password) return 'must not contain a user name or password';
+	if (baseUrl.includes('?')) return 'must not contain a query (?)';
+	if (baseUrl.includes('#')) return 'must not contain a fragment (#)';
 	return undefined;
 }
 

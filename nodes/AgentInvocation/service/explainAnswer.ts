@@ -45,7 +45,7 @@ export const explanationsByCode: Record<string, SaysOfError> = {
 	run_not_found: () => ({
 		message: 'The run was not found',
 		description:
-			"Check its ID, that 'Agent' is the agent that the run was created with, and that the API key in the credential is of the same organization.",
+			"Check its ID, that 'Agent' is the agent that the run was created with, and that the API key in the credential belongs to the same organization.",
 	}),
 	unknown_parameter: (subject, error) => {
 		const culprit = culpritOf(subject, error);
@@ -54,7 +54,7 @@ export const explanationsByCode: Record<string, SaysOfError> = {
 				? `${capitalizedAgentOf(subject)} has no parameter '${shorten(culprit.name)}'`
 				: `${capitalizedAgentOf(subject)} does not have one of the parameters`,
 			description:
-				"Compare the names with the agent's own: set 'Specify Parameters' to 'Using Fields Below' to see them. If the agent was changed, refresh the fields.",
+				"Compare the names with the agent's own: set 'Specify Parameters' to 'Using Fields Below' to see them. If the agent was changed, choose 'Refresh parameter list'.",
 		};
 	},
 	invalid_parameter_value: (subject, error) => {
@@ -63,14 +63,12 @@ export const explanationsByCode: Record<string, SaysOfError> = {
 			message: culprit
 				? `Parameter '${shorten(culprit.name)}' of ${agentOf(subject)} cannot be '${shorten(culprit.value)}'`
 				: `A parameter's value is not one that ${agentOf(subject)} knows`,
-			description:
-				'The value must be one of the options that the parameter has at the service, letter by letter.',
+			description: "The value must exactly match one of the parameter's options at the service.",
 		};
 	},
 	internal_error: () => ({
 		message: 'The service could not process the request',
-		description:
-			'Try again in a moment. If it keeps happening, contact support with the request ID.',
+		description: "If it keeps happening, contact the service's support with the request ID.",
 	}),
 };
 

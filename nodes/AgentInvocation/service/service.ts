@@ -87,7 +87,7 @@ export async function openService(
 	let apiKey = '';
 	const use = (credential: ServiceCredential): Answer<never> | undefined => {
 		if (credential.baseUrl !== baseUrl) {
-			return { kind: 'credentialChanged', reason: "The credential's Base URL is another one now" };
+			return { kind: 'credentialChanged', reason: "The credential's Base URL has changed" };
 		}
 		({ apiKey } = credential);
 		key = hashOf([baseUrl, apiKey]);

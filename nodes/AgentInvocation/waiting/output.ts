@@ -75,10 +75,11 @@ function isOfUnfinishedRun({ outputs: [output] }: ItemThatIs<'done'>): boolean {
 /** What a model is to do that gets this item as its tool's answer; undefined if the output says all. */
 export function adviceOn(item: ItemThatIs<'done'>): string | undefined {
 	if (!isOfUnfinishedRun(item)) return undefined;
-	return 'The run has not finished and goes on at the service. Do not start another one: its result can be fetched later, by its agent_id and run_id.';
+	return 'The run has not finished and continues at the service. Do not start another one: its result can be fetched later, by its agent_id and run_id.';
 }
 
-const WORKFLOW_ENDS = "The workflow's own timeout, in its settings, leaves no more time.";
+const WORKFLOW_ENDS =
+	"The workflow's own timeout, or n8n's (EXECUTIONS_TIMEOUT), leaves no more time.";
 
 /**
  * The item whose run had not finished at its time limit.
@@ -95,7 +96,7 @@ export function timeIsUp(item: Waiting, seen: Run, limitOn: number): Item {
 	return failed(item, {
 		message: `The agent's run has not finished ${within}${nameRun(run)}`,
 		description: sentences(
-			"It goes on at the service. To get its result later, use 'Get a run' with its ID.",
+			"It continues at the service. To get its result later, use 'Get a run' with its ID.",
 			endsWithWorkflow(item, limitOn)
 				? WORKFLOW_ENDS
 				: "To wait longer, raise 'Time Limit (Seconds)' under 'Options'.",
@@ -116,11 +117,11 @@ export function noAnswer(item: Waiting, met: Failure, limitOn: number): Item {
 		? "Before the workflow's own timeout"
 		: `At the time limit of ${secondsOf(item, limitOn)} s`;
 	return failed(item, {
-		message: `${limit} the service did not tell whether the agent's run has finished${nameRun(run)}`,
+		message: `${limit} the service did not say whether the agent's run had finished${nameRun(run)}`,
 		description: sentences(
 			"To get its result, use 'Get a run' with its ID.",
 			endsWithWorkflow(item, limitOn) && WORKFLOW_ENDS,
-			`What the last poll met: ${withoutPeriod(met.message.replace(nameRun(run), ''))}.`,
+			`The last poll failed: ${withoutPeriod(met.message.replace(nameRun(run), ''))}.`,
 			met.description,
 		),
 		details: { ...met.details, agent_id: run.agentId, run_id: run.runId },

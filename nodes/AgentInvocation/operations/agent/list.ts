@@ -40,7 +40,7 @@ export const listFields: INodeProperties[] = [
 				default: '',
 				placeholder: 'e.g. report',
 				description:
-					"Output only the agents whose name or description contains this text, which is not case-sensitive. 'Limit' and 'Offset' then count those agents alone.",
+					"Output only the agents whose name or description contains this text (not case-sensitive). 'Limit' and 'Offset' then count only those agents.",
 			},
 			{
 				displayName: 'Offset',

@@ -43,7 +43,7 @@ const createOptionFields: INodeProperties[] = [
 		typeOptions: CONCURRENCY_RANGE,
 		default: 0,
 		description:
-			'How many input items are worked on at a time; an expression is evaluated for the first item. 0 is automatic: of many items, ten begin; once one run has succeeded, or all have gone on for 5 seconds, the others begin as fast as the service takes them.',
+			'How many input items the node works on at a time. An expression is evaluated for the first item. 0 is automatic: ten items begin. Once one of their runs has succeeded, or all have lasted 5 seconds, the others begin as fast as the service accepts them.',
 	},
 	{
 		displayName: 'Retry Create on Server Error',
@@ -51,7 +51,7 @@ const createOptionFields: INodeProperties[] = [
 		type: 'boolean',
 		default: false,
 		description:
-			'Whether to send a create up to four more times after the service answered with a status of 500 or more. Each may have started a run all the same, so there can then be several.',
+			'Whether to send the request that starts a run up to four more times after a status of 500 or more. Each request may have started a run, so there can be several.',
 	},
 ];
 

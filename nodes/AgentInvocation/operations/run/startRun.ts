@@ -165,7 +165,7 @@ function refuseForTime(item: Item, agentId: number): Item {
 		message:
 			"The run was not started, since the workflow's own timeout leaves no time to wait for it",
 		description:
-			"Raise the timeout in the workflow's settings, let the node work on more items at a time, or turn off 'Wait for Completion'.",
+			"Raise the timeout (in the workflow's settings, or n8n's EXECUTIONS_TIMEOUT), let the node work on more items at a time, or turn off 'Wait for Completion'.",
 		details: { agent_id: agentId },
 	});
 }

@@ -43,17 +43,18 @@ export const waitOptionFields: INodeProperties[] = [
 			{
 				name: 'Stop or Continue as Set Under On Error',
 				value: 'error',
-				description: 'A run that is still going counts as a failed item; its ID is in the message',
+				description:
+					'A run that has not finished counts as a failed item; its ID is in the message',
 			},
 			{
 				name: 'Output the Run',
 				value: 'output',
-				description: 'A run that is still going is output with its current status',
+				description: 'A run that has not finished is output with its current status',
 			},
 		],
 		default: 'error',
 		description:
-			'What to do when a run is still going at the time limit. It goes on at the service.',
+			'What to do when a run has not finished at the time limit. It continues at the service.',
 		...whileWaiting,
 	},
 	{
@@ -64,12 +65,12 @@ export const waitOptionFields: INodeProperties[] = [
 			{
 				name: 'JSON',
 				value: 'json',
-				description: "The agent's output is JSON, perhaps in a Markdown code block: parse it",
+				description: "Parses the agent's output: JSON, or one Markdown code block with JSON",
 			},
 			{ name: 'Text', value: 'text', description: "The agent's output as it is" },
 		],
 		default: 'text',
-		description: "How to give the agent's output",
+		description: "The form in which the agent's output is returned",
 	},
 	{
 		displayName: 'Poll Interval (Seconds)',
@@ -78,7 +79,7 @@ export const waitOptionFields: INodeProperties[] = [
 		typeOptions: POLL_INTERVAL_FIELD_S,
 		default: 0,
 		description:
-			'Time between two polls of a run, 1 at least. 0 is automatic: soon at first, then after a fifth of the time waited, or when runs of the agent are known to end.',
+			"Time between two polls of a run, at least 1. 0 is automatic: after a fifth of the time waited so far, or when the agent's runs usually end.",
 		...whileWaiting,
 	},
 	{
@@ -99,12 +100,12 @@ export const waitOptionFields: INodeProperties[] = [
 				name: 'In Memory First, Then Stored',
 				value: 'auto',
 				description:
-					'A wait of some minutes is stored by n8n: it survives restarts and holds no worker',
+					'After a few minutes, n8n stores the wait, which then survives restarts and occupies no worker',
 			},
 			{
 				name: 'In Memory Only',
 				value: 'memory',
-				description: 'A restart of n8n ends the wait; the runs go on at the service',
+				description: 'A restart of n8n ends the wait; the runs continue at the service',
 			},
 			{
 				name: 'Stored From the Start',

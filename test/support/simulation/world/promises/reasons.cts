@@ -79,7 +79,7 @@ const CLAIMS: Claim[] = [
 			) || (facts.runsByTag.get(tag) ?? []).length > 0,
 	],
 	[
-		/^(At the time limit of .*|Before the workflow's own timeout) the service did not tell/,
+		/^(At the time limit of .*|Before the workflow's own timeout) the service did not say/,
 		(facts, failure, sent) =>
 			sent.some(({ fault, status }) => fault !== undefined || status !== 200) ||
 			wasAnsweredOnKey(facts, failure) ||
@@ -137,7 +137,7 @@ const CLAIMS: Claim[] = [
 	],
 	[/^The service does not accept the API key/, wasAnswered(401)],
 	[
-		/^This node's credential is gone, or its address/,
+		/^This node's credential no longer exists, or its Base URL/,
 		(facts, { attempt }) => facts.chain(attempt).some(({ edit }) => edit?.hasMoved),
 	],
 	[
