@@ -81,7 +81,7 @@ test('a finished run is a row that begins with what it brought', async () => {
 
 test.each([
 	['onTheirWay', "These runs continue at the service. To get a result later, use 'Get a run'"],
-	['dryRun', 'Dry run: nothing was started.'],
+	['dryRun', 'This was a dry run.'],
 ] as const)('a hint says what there is to know: %s', async (workflow, hint) => {
 	await execute(workflow);
 	await output().getByText(hint).waitFor();

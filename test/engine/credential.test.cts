@@ -44,7 +44,7 @@ test('that is gone ends the wait and names the run', async () => {
 	isGone = true;
 	const { error } = await running;
 	const { runId } = sandbox.current.runs.all[0]!;
-	expect(error!.message).toContain('is gone, or its address is another one than before');
+	expect(error!.message).toContain('no longer exists, or its Base URL has changed');
 	expect(error!.message).toContain(runId);
 	expect(error!.description).toContain('does not exist');
 });

@@ -246,7 +246,7 @@ describe('what goes on while the execution is stored', () => {
 
 	test.each([
 		['is back', 600 * SECOND, undefined],
-		['is not back by the time limit', HOUR, 'did not tell'],
+		['is not back by the time limit', HOUR, 'did not say'],
 	])('a credential that cannot be read, and %s', async (_, forMs, says) => {
 		const { jsons, error } = await execute(
 			lasting(1_000 * SECOND, {

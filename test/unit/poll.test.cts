@@ -111,7 +111,7 @@ describe('temporary failures do not end the wait for a healthy run', () => {
 	test('but they do not last for ever, and the wait says what was in the way', async () => {
 		const away = () => ({ statusCode: 503 });
 		const { output, ms } = await wait(SECOND, away, { options: { timeout: 20 } });
-		expect(output.error).toContain('did not tell');
+		expect(output.error).toContain('did not say');
 		expect(output).toMatchObject({ details: { http_status: 503 } });
 		// A minute of grace, and the longest pause between two attempts.
 		expect(ms).toBeGreaterThan(80 * SECOND);
@@ -188,7 +188,7 @@ describe('at the time limit', () => {
 		const said: Said = { workflowTimeoutS: 100, options: { timeout: 0, pollInterval: 10 } };
 		const { attempt, polledAt, output } = await wait(90 * SECOND, meets, said);
 		expect(attempt.status).toBe('success');
-		expect(output.error).toContain('did not tell');
+		expect(output.error).toContain('did not say');
 		expect(polledAt.at(-1)).toBeLessThan(90 * SECOND);
 	});
 

@@ -53,7 +53,9 @@ test.each([
 		options: { maxConcurrency: 2 },
 	});
 	expect(jsons).toHaveLength(2);
-	expect(hints).toEqual(Array(count).fill(expect.stringContaining('refused to begin an item')));
+	expect(hints).toEqual(
+		Array(count).fill(expect.stringContaining('more than five minutes to begin an item')),
+	);
 });
 
 test('stored from the start with such an interval polls each 65 s, and a hint says so', async () => {
