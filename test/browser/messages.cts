@@ -404,7 +404,7 @@ export const errors: Row[] = [
 		'a parameter has a wrong value',
 		{ parameters: create(2, { region: 'up' }) },
 		"Parameter 'region' of agent 2 cannot be 'up'",
-		'one of the options that the parameter has at the service',
+		"must exactly match one of the parameter's options at the service",
 	],
 	[
 		'the service does not say which value is wrong',
@@ -413,7 +413,7 @@ export const errors: Row[] = [
 			fault: of(14, envelope(400, 'invalid_parameter_value', 'No.')),
 		},
 		"A parameter's value is not one that agent 14 knows",
-		'one of the options that the parameter has at the service',
+		"must exactly match one of the parameter's options at the service",
 	],
 	[
 		'a required parameter is missing',
