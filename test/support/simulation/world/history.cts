@@ -162,8 +162,8 @@ export function itemOf(world: World, tag: string): ItemSpec {
 export function specOf(world: World, { index, edit }: Attempt): ExecutionSpec {
 	const spec = world.executions[index]!;
 	if (!edit) return spec;
-	const { operation = spec.operation, waits = spec.waits, options } = edit;
-	return { ...spec, operation, waits, options: { ...spec.options, ...options } };
+	const { operation = spec.operation, waits = spec.waits, maxTries = spec.maxTries } = edit;
+	return { ...spec, operation, waits, maxTries, options: { ...spec.options, ...edit.options } };
 }
 
 /** What the item of a run, or an attempt's items, are to start, beside what the world's description says. */
