@@ -92,7 +92,8 @@ const CLAIMS: Claim[] = [
 		/^The run was not started, since the workflow's own timeout/,
 		(facts, { attempt, at }) => {
 			const { workflowTimeoutS } = facts.spec(attempt);
-			const isNear = at >= attempt.beganAt + workflowTimeoutS * 1_000 - 30_000;
+			// Dates are whole milliseconds.
+			const isNear = at + 1 >= attempt.beganAt + workflowTimeoutS * 1_000 - 30_000;
 			// Time limits hold by the clock that n8n has.
 			return workflowTimeoutS > 0 && (isNear || !facts.isClockRight);
 		},
