@@ -169,6 +169,8 @@ test('with few runs at a time, it takes some pauses to tell a limit of runs from
 	});
 	expect(jsons.map(({ status }) => status)).toEqual(Array(10).fill('succeeded'));
 	expect(latenessOf(world).at(-1)).toBeLessThan(300 * SECOND);
+	const refused = world.requests.filter(({ status }) => status === 429).length;
+	expect(refused).toBeLessThan(20 + 0.3 * 10);
 });
 
 test.each([

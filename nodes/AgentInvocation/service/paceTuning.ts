@@ -18,8 +18,8 @@ export const WINDOWS_MS = { short: 10 * SECOND, long: 60 * SECOND };
 
 /**
  * Requests a second: at first, before anything is known of the service's limit, and at most. With 20 at first,
- * clients that send less are slowed down by stray refusals ('up to three refused each 10 s': 0.33 carried). Without the highest,
- * the rate of a simulated client that always has something to send would grow without end.
+ * clients that send less are slowed down by stray refusals ('up to three refused each 10 s': 0.33 carried). Without
+ * the highest, the rate of a simulated client that always has something to send would grow without end.
  */
 export const RATE = { first: 80, highest: 1_000 };
 

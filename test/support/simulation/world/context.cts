@@ -12,6 +12,8 @@ import type {
 	WorkflowExecuteMode,
 } from 'n8n-workflow';
 
+import { isJsonObject } from '../../../../nodes/AgentInvocation/service/types.ts';
+
 /** What n8n tells a node; what is absent is as in a stored execution that a trigger has started. */
 export interface Told {
 	executionId?: string | undefined;
@@ -135,11 +137,7 @@ export function contextOf(told: Told): IExecuteFunctions {
 /** What a path leads to, such as that of an option. */
 function memberOf(value: unknown, path: string[]): unknown {
 	return path.reduce<unknown>(
-		(member, name) => (isObject(member) ? member[name] : undefined),
+		(member, name) => (isJsonObject(member) ? member[name] : undefined),
 		value,
 	);
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-	return typeof value === 'object' && value !== null;
 }

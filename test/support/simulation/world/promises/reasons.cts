@@ -254,7 +254,7 @@ function wasAnsweredOnKey(facts: Facts, { attempt }: SaidFailure): boolean {
 
 /**
  * Whether the service has at some time carried nothing of an item's key for the patience of a request,
- * including the pause that followed.
+ * the pause included that it has asked for last.
  */
 function carriedNothing(facts: Facts, { attempt, tag, at }: SaidFailure): boolean {
 	const { key, workflowTimeoutS } = facts.spec(attempt);
@@ -271,14 +271,16 @@ function carriedNothing(facts: Facts, { attempt, tag, at }: SaidFailure): boolea
 		// What is carried after a pause was asked for comes too late: what cannot wait for its end was given up by then.
 		const pauses = before.filter(isLimited).map((one) => ({
 			from: times.filter((time) => time <= one.answeredAt).at(-1) ?? 0,
-			until: one.answeredAt + (askedMs(one) || LONGEST_BACKOFF_MS),
+			until: one.answeredAt + askedMs(one),
+			// Where the service does not say, the node itself pauses for a while.
+			untilAtMost: one.answeredAt + (askedMs(one) || LONGEST_BACKOFF_MS),
 		}));
 		const silences = [...times, at + LONGEST_BACKOFF_MS].map((until, nth, all) => ({
 			from: all[nth - 1] ?? 0,
 			until,
 		}));
 		// Nor does a run begin that the workflow leaves no time to wait for.
-		if (pauses.some(({ until }) => until >= endsAt)) return true;
+		if (pauses.some(({ untilAtMost }) => untilAtMost >= endsAt)) return true;
 		return [...pauses, ...silences].some(({ from, until }) => until - from >= PATIENCE_MS);
 	});
 }
