@@ -1,5 +1,8 @@
 const { TestEnvironment } = require('jest-environment-node');
 
+/** The names of the tests in each file that has run, as Jest's name pattern sees them. */
+const namesIn = new Map();
+
 /** One failed test is enough to kill a mutant, so the tests after it are skipped. */
 class Environment extends TestEnvironment {
 	/** The mutant that a test has failed for. */
@@ -7,13 +10,22 @@ class Environment extends TestEnvironment {
 
 	mutant = process.env.__STRYKER_ACTIVE_MUTANT__;
 
-	/** Of the tests, as Jest's name pattern sees them. */
-	names = [];
+	constructor(config, context) {
+		super(config, context);
+		this.names = namesIn.get(context.testPath) ?? new Set();
+		namesIn.set(context.testPath, this.names);
+	}
+
+	/** Whether a file may have tests whose names match. */
+	static mayMatch(testPath, pattern) {
+		const names = [...(namesIn.get(testPath) ?? [])];
+		return names.length === 0 || names.some((name) => pattern.test(name));
+	}
 
 	handleTestEvent({ name, test }) {
 		if (name === 'test_fn_failure' || name === 'hook_failure') Environment.killed = this.mutant;
 		if (name !== 'test_start') return;
-		this.names.push(nameOf(test));
+		this.names.add(nameOf(test));
 		if (this.mutant !== undefined && this.mutant === Environment.killed) test.mode = 'skip';
 	}
 }
