@@ -72,6 +72,16 @@ export function afterwards(ms: number, act: () => void): void {
 	AbortSignal.timeout(ms).addEventListener('abort', act);
 }
 
+/** Waits for `promise`, but no longer than `ms`. Gives undefined if it takes longer. */
+export async function within<T>(ms: number, promise: Promise<T>): Promise<T | undefined> {
+	const hasCome = new AbortController();
+	try {
+		return await Promise.race([promise, clock.sleep(ms, hasCome.signal).then(() => undefined)]);
+	} finally {
+		hasCome.abort();
+	}
+}
+
 /**
  * Waits for `promise` or `signal`, whichever comes first. Works on every host, unlike the signal of n8n's
  * `sleep`.

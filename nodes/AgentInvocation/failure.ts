@@ -31,6 +31,9 @@ export class FailureError extends Error {
 /** A failure that says nothing about what was asked of the service, since it did not tell. */
 export class UnansweredError extends FailureError {}
 
+/** A failure that makes it unsafe to begin any other item. */
+export class UnsafeError extends UnansweredError {}
+
 /**
  * Ends the work on an item.
  *

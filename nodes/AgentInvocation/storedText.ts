@@ -12,13 +12,15 @@ export const WORD_JOINER = '\u2060';
 
 /** A text that is only shown, such as the name of an agent or of a field. A cut is shown as '…'. */
 export function toLabel(text: string): string {
-	const shown = text.length > LONGEST_LABEL ? `${cut(text)}…` : text;
-	return shown.replace(/^=/, `${WORD_JOINER}=`).replace(/\$(?=fromAI)/gi, `$${WORD_JOINER}`);
+	return cut(text, LONGEST_LABEL)
+		.replace(/^=/, `${WORD_JOINER}=`)
+		.replace(/\$(?=fromAI)/gi, `$${WORD_JOINER}`);
 }
 
-/** Cuts a text, but never between the two halves of a character. */
-function cut(text: string): string {
-	return text.slice(0, LONGEST_LABEL - 1).replace(/[\ud800-\udbff]$/, '');
+/** Cuts a text that is longer than so many UTF-16 units, but never between the two halves of a character. */
+export function cut(text: string, longest: number): string {
+	if (text.length <= longest) return text;
+	return `${text.slice(0, longest - 1).replace(/[\ud800-\udbff]$/, '')}…`;
 }
 
 /** Names that are column IDs as they are. */

@@ -58,6 +58,15 @@ test('an entry of the list shows 40 characters of a description', async () => {
 	expect(results[0]?.name).toBe('Mail — Reads the mails of a day, sorts them, a…');
 });
 
+test('a description is not cut within a character', async () => {
+	const description = `${'x'.repeat(38)}📈 shows the sales`;
+	const agents = [{ id: 1, name: 'Report', description, parameters: [] }];
+	const body = { agents, pagination: { total: 1 } };
+	sandbox.current.faults.add({ kind: 'answer', path: '/agents', body });
+	const { results } = await searchAgents.call(context());
+	expect(results[0]?.name).toBe(`Report — ${'x'.repeat(38)}…`);
+});
+
 describe("an agent's parameters", () => {
 	const HOSTILE = {
 		name: '<img src=x onerror=alert(1)>',
@@ -88,7 +97,10 @@ describe("an agent's parameters", () => {
 
 	test('are not known before there is an agent, or when it is gone: the notice says so', async () => {
 		expect(await noticeOf('')).toContain("'Agent' is an expression that has no value yet");
-		expect((await getAgentParameters.call(context(''))).fields).toEqual([]);
+		// Where it throws, the editor keeps its fields, and what was entered in them.
+		await expect(getAgentParameters.call(context(''))).rejects.toThrow(
+			"'Agent' is an expression that has no value yet",
+		);
 		expect(await noticeOf(9_999)).toBe(
 			"Agent 9999 is not in the organization's list. Choose an agent from the list in 'Agent'.",
 		);

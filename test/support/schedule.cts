@@ -13,10 +13,11 @@ export interface Knowledge {
 /** The schedule as it ships. */
 export function thisSchedule(): Knowledge {
 	const durations = new Durations();
+	let runs = 0;
 	return {
 		learn: (ms) =>
 			durations.learn({
-				run_id: '',
+				run_id: `run ${++runs}`,
 				status: 'succeeded',
 				created_at: new Date(0).toISOString(),
 				completed_at: new Date(ms).toISOString(),

@@ -1,3 +1,8 @@
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import { request } from 'node:https';
+import type { AddressInfo } from 'node:net';
+
 import { readResponse, readThrown } from '../../nodes/AgentInvocation/service/answer.ts';
 import { explainAnswer } from '../../nodes/AgentInvocation/service/explainAnswer.ts';
 import { isFinished } from '../../nodes/AgentInvocation/service/runStatus.ts';
@@ -35,10 +40,26 @@ test.each([
 		ofAllAddresses(systemError('ETIMEDOUT', 'connect'), systemError('ETIMEDOUT', 'read')),
 		'timedOut',
 	],
-	[systemError('ERR_SSL_SSLV3_ALERT_HANDSHAKE_FAILURE', 'read'), 'notTrusted'],
+	...[
+		'ERR_SSL_SSLV3_ALERT_HANDSHAKE_FAILURE',
+		'ERR_SSL_TLSV13_ALERT_CERTIFICATE_REQUIRED',
+		'ERR_SSL_TLSV1_ALERT_UNKNOWN_CA',
+		'ERR_SSL_TLSV1_ALERT_PROTOCOL_VERSION',
+		'ERR_SSL_WRONG_VERSION_NUMBER',
+		'ERR_TLS_HANDSHAKE_TIMEOUT',
+	].map((code): [object, string] => [systemError(code, 'read'), 'notSecured']),
 	[systemError('ERR_SSL_DECRYPTION_FAILED_OR_BAD_RECORD_MAC', 'read'), 'connectionLost'],
 ])('%j is %s', (cause, kind) => {
 	expect(readThrown(new Error('n8n says', { cause }), false).kind).toBe(kind);
+});
+
+test('https to a server that speaks plain http is not a matter of its certificate', async () => {
+	const server = createServer().listen(0, '127.0.0.1');
+	await once(server, 'listening');
+	const { port } = server.address() as AddressInfo;
+	const [cause] = (await once(request({ host: '127.0.0.1', port }).end(), 'error')) as [Error];
+	server.close();
+	expect(readThrown(new Error('n8n says', { cause }), false).kind).toBe('notSecured');
 });
 
 test('a lost connection is known by the code that n8n 2.0 keeps in its own error alone', () => {
@@ -218,7 +239,7 @@ test.each<[unknown, string, string]>([
 	[Object.assign(new Error('a'), { code: 'DEPTH_ZERO_SELF_SIGNED_CERT' }), 'notTrusted', 'a'],
 	[Object.assign(new Error('a'), { code: 'UNABLE_TO_VERIFY_LEAF_SIGNATURE' }), 'notTrusted', 'a'],
 	[Object.assign(new Error('a'), { code: 'ERR_TLS_CERT_ALTNAME_INVALID' }), 'notTrusted', 'a'],
-	[Object.assign(new Error('a'), { code: 'EPROTO' }), 'notTrusted', 'a'],
+	[Object.assign(new Error('a'), { code: 'EPROTO' }), 'notSecured', 'a'],
 	[Object.assign(new Error('a'), { code: 'ERR_UNESCAPED_CHARACTERS' }), 'notSent', 'a'],
 	[Object.assign(new Error('a'), { code: 'not an ERR_INVALID_URL' }), 'connectionLost', 'a'],
 	[Object.assign(new Error('a'), { code: 'no CERT' }), 'connectionLost', 'a'],

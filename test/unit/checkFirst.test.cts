@@ -13,7 +13,7 @@ import type { Hand } from '../support/simulation/world/hand.cts';
 import { itemNumberOf, type SeenRequest } from '../support/simulation/world/history.cts';
 
 const WRONG = json(400, {
-	error: { code: 'invalid_parameter_value', message: 'No such value', request_id: 'r' },
+	error: { code: 'invalid_parameter_value', message: "No such value of 'tag'", request_id: 'r' },
 });
 const numberOf = ({ tag = '' }: SeenRequest) => itemNumberOf(tag);
 const isCheck = ({ kind }: SeenRequest) => kind === 'dryRun';

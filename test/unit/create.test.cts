@@ -26,6 +26,20 @@ test('what is not set is as by default: it waits, in text, and starts the run on
 	expect(hints).toEqual([]);
 });
 
+test.each([undefined, null, ''])(
+	'a run whose creation shows the status %j counts as pending',
+	async (status) => {
+		const { jsons } = await execute({
+			waits: false,
+			hand: {
+				node: { type: 'agentInvocationTool' },
+				respond: () => json(202, { run_id: 'r', status }),
+			},
+		});
+		expect(jsons).toMatchObject([{ status: 'pending', advice: expect.any(String) as string }]);
+	},
+);
+
 test("without waiting, what identifies the run is the node's own, whatever the service says", async () => {
 	const respond = () => json(202, { run_id: 'r', agent_id: null });
 	const { jsons } = await execute({ waits: false, hand: { respond } });

@@ -1,4 +1,5 @@
 import { execute } from '../support/simulation/ownWorld.cts';
+import { apiKeyOf } from '../support/simulation/world/answers.cts';
 
 /** A node whose credential has an expression: even items have another organization's than odd ones. */
 function executeItems(count: number, durationMs: number, failing?: number) {
@@ -45,3 +46,28 @@ test('an item whose credential cannot be read fails alone', async () => {
 	]);
 	expect(world.runs).toHaveLength(2);
 });
+
+test.each([undefined, 90_000])(
+	'n8n never gives the credential of one item, once: the wait ends all the same (cancelled at %p ms)',
+	async (cancelAtMs) => {
+		let readings = 0;
+		const { jsons, ms } = await execute({
+			count: 2,
+			options: { timeout: 60 },
+			onError: 'continueRegularOutput',
+			runOf: () => ({ durationMs: 30_000 }),
+			...(cancelAtMs && { cancelAtMs }),
+			hand: {
+				credential: async (item) => {
+					if (item === 1 && ++readings === 4) await new Promise(() => {});
+					return {
+						baseUrl: 'https://hanging.example.com',
+						apiKey: apiKeyOf(0),
+					};
+				},
+			},
+		});
+		expect(jsons).toMatchObject([{ output: '0' }, { output: '1' }]);
+		expect(ms).toBeLessThan(90_000);
+	},
+);

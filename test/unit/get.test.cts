@@ -117,3 +117,63 @@ test('a retry outputs the result again, without asking for it', async () => {
 	expect(jsons.map(({ output }) => output)).toEqual(['0', '1']);
 	expect(attempt.calls).toHaveLength(2);
 });
+
+describe('a UUID in another form names the same run', () => {
+	const UUID = '123e4567-e89b-12d3-a456-426614174000';
+	const finished = () => json(200, { run_id: UUID, status: 'succeeded', output: 'Done' });
+
+	test.each([UUID.toUpperCase(), UUID.replaceAll('-', ''), `{${UUID}}`, `urn:uuid:${UUID}`])(
+		'%s',
+		async (runId) => {
+			for (const waits of [false, true]) {
+				const hand = { parameters: () => ({ runId }), respond: finished };
+				const { jsons } = await execute({ operation: 'get', waits, hand });
+				expect(jsons).toMatchObject([{ status: 'succeeded', output: 'Done' }]);
+			}
+		},
+	);
+
+	test('also where the create gives one form and the status another', async () => {
+		const { jsons } = await execute({
+			hand: {
+				respond: ({ kind }) =>
+					kind === 'create'
+						? json(202, { run_id: UUID.replaceAll('-', ''), status: 'pending' })
+						: finished(),
+			},
+		});
+		expect(jsons).toMatchObject([{ output: 'Done' }]);
+	});
+});
+
+test('one old run that many items get counts once for when the next runs are polled', async () => {
+	const HOUR = 60 * MINUTE;
+	const OLD = '99999999-2222-4333-8444-555555555555';
+	const shown = json(200, {
+		run_id: OLD,
+		status: 'succeeded',
+		created_at: '2025-12-01T00:00:00Z',
+		completed_at: '2025-12-01T02:00:00Z',
+	});
+	const runOf = () => ({ durationMs: 20 * SECOND });
+	/** How late the last of 51 runs of 20 s is noticed, after so many items have got an old one. */
+	const latenessAfter = async (count: number) => {
+		const world = new OwnWorld({
+			count: 50,
+			runOf,
+			hand: {
+				respond: ({ runId }) => (runId === OLD ? shown : undefined),
+				parameters: () => ({ runId: OLD }),
+			},
+			beside: [
+				{ startsAtMs: HOUR, operation: 'get', waits: true, count },
+				{ startsAtMs: 2 * HOUR, runOf },
+			],
+		});
+		await world.execute();
+		const last = world.runs.at(-1)!;
+		const seen = world.requests.find(({ runId, said }) => runId === last.id && said === 'finished');
+		return seen!.answeredAt - last.endsAt;
+	};
+	expect(await latenessAfter(60)).toBe(await latenessAfter(1));
+});

@@ -54,15 +54,47 @@ test('so may be the one after a pause in which nothing was carried', () => {
 	expect(client.paces.areCreatesRefused).toBe(false);
 });
 
-test('without Retry-After, pauses are too short to tell', () => {
-	const client = new Client();
+describe('without Retry-After, pauses are too short to tell', () => {
 	const bare: Answer = { kind: 'rateLimited', status: 429 };
-	for (let n = 0; n < 40; n++) client.send('poll', carried);
-	for (let n = 0; n < 9; n++) {
-		client.send('create', bare);
-		client.send('poll', carried);
+	/** A client whose creates are refused so many times, with something before each. */
+	function refused(times: number, before: (client: Client) => void): Client {
+		const client = new Client();
+		for (let n = 0; n < times; n++) {
+			before(client);
+			client.send('create', bare);
+		}
+		return client;
 	}
-	expect(client.paces.areCreatesRefused).toBe(false);
+	const afterPolls = (client: Client) => {
+		for (let n = 0; n < 8; n++) client.send('poll', carried);
+	};
+
+	test('creates that are refused each time, with polls carried before, are told apart then', () => {
+		expect(refused(4, afterPolls).paces.areCreatesRefused).toBe(false);
+		expect(refused(5, afterPolls).paces.areCreatesRefused).toBe(true);
+	});
+
+	test('creates that are refused one after the other count as one', () => {
+		const client = refused(4, afterPolls);
+		client.send('create', bare);
+		expect(client.paces.areCreatesRefused).toBe(false);
+	});
+
+	test.each<[string, Priority, Answer]>([
+		['a create that is carried', 'create', carried],
+		['a poll that is refused', 'poll', bare],
+	])('%s among them shows that it is no limit of runs', (_, priority, answer) => {
+		const client = refused(4, afterPolls);
+		client.send(priority, answer);
+		afterPolls(client);
+		client.send('create', bare);
+		expect(client.paces.areCreatesRefused).toBe(false);
+	});
+
+	test('polls without an answer show nothing', () => {
+		const lost: Answer = { kind: 'connectionLost' };
+		expect(refused(9, (client) => client.send('poll', lost)).paces.areCreatesRefused).toBe(false);
+	});
 });
 
 test('polls go on as fast as before, and pause for as long as the service asks', () => {

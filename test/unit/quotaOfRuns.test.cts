@@ -197,3 +197,88 @@ test.each([
 		expect(refused).toBeLessThan(20 + 0.3 * count);
 	},
 );
+
+test.each([
+	[300, 10, 60],
+	[300, 3, 60],
+	[100, 20, 300],
+])(
+	'%d items, %d runs of %d s at a time, without Retry-After: results are noticed',
+	async (...of) => {
+		const [count, runs, durationS] = of;
+		const { jsons, world } = await execute({
+			...trips,
+			count,
+			service: { tripMs: [100, 300], quota: { runs } },
+			runOf: (item) => ({ durationMs: durationS * (1 + (item % 7) / 10) * SECOND }),
+		});
+		expect(jsons.map(({ status }) => status)).toEqual(Array(count).fill('succeeded'));
+		const lateness = latenessOf(world);
+		// Where creates and polls share a pace, the median is seven to fifty times as long.
+		expect(lateness[count / 2]).toBeLessThan(20 * SECOND);
+		expect(lateness.at(-1)).toBeLessThan(120 * SECOND);
+	},
+);
+
+describe('a create whose answer drips for ever keeps no other back', () => {
+	const drips = (until: number) => ({
+		kind: 'drips' as const,
+		on: 'create' as const,
+		untilMs: until,
+		share: 1,
+		isDone: false,
+		status: 0,
+	});
+	/** Until then, no more runs may be started. */
+	const refusingUntil = (fromS: number, untilS: number, first: number): Hand => ({
+		respond: ({ kind, tag, sentAt }) =>
+			kind === 'create' &&
+			itemNumberOf(tag!) >= first &&
+			sentAt > fromS * SECOND &&
+			sentAt < untilS * SECOND
+				? { statusCode: 429, headers: { 'retry-after': '20' } }
+				: undefined,
+	});
+	/** Something that is polled all the while. */
+	const polled: SaidExecution = {
+		operation: 'get',
+		options: { timeout: 7_200, pollInterval: 5 },
+		runOf: () => ({ durationMs: 7_000 * SECOND }),
+	};
+
+	test('while creates alone are refused', async () => {
+		const world = new OwnWorld({
+			...trips,
+			service: { ...trips.service, faults: [{ ...drips(230 * SECOND), fromMs: 200 * SECOND }] },
+			count: 6,
+			options: { timeout: 3_000 },
+			runOf: () => ({ durationMs: 60 * SECOND }),
+			hand: refusingUntil(0, 200, 1),
+			beside: [polled],
+		});
+		const { jsons, ms } = await world.execute();
+		expect(jsons.filter(({ status }) => status === 'succeeded').length).toBeGreaterThan(3);
+		expect(ms).toBeLessThan(1_000 * SECOND);
+	});
+
+	test('nor long before', async () => {
+		const world = new OwnWorld({
+			...trips,
+			service: { ...trips.service, faults: [drips(SECOND)] },
+			options: { timeout: 600 },
+			hand: refusingUntil(1_000, 1_200, 0),
+			beside: [
+				polled,
+				{
+					startsAtMs: 990 * SECOND,
+					count: 3,
+					onError: 'continueRegularOutput',
+					options: { timeout: 3_000, maxConcurrency: 1 },
+					runOf: () => ({ durationMs: 15 * SECOND }),
+				},
+			],
+		});
+		await world.execute();
+		expect(world.seen(2).jsons.map(({ status }) => status)).toEqual(Array(3).fill('succeeded'));
+	});
+});

@@ -18,9 +18,11 @@ const DAY = 24 * HOUR;
 const STORED = 65 * SECOND;
 const ROUNDING = 1e-3;
 
+let runs = 0;
+
 /** A run that took as long. */
 const runOf = (ms: number) => ({
-	run_id: '',
+	run_id: `run ${++runs}`,
 	status: 'succeeded',
 	created_at: new Date(0).toISOString(),
 	completed_at: new Date(ms).toISOString(),

@@ -47,6 +47,7 @@ describe('a create is sent again only when the first surely started nothing', ()
 		'foreign',
 		'redirect',
 		'rejected',
+		'notSecured',
 		'notTrusted',
 		'notSent',
 		'cancelled',

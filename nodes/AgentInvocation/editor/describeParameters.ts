@@ -1,13 +1,11 @@
 import type { ILoadOptionsFunctions, ResourceMapperFields } from 'n8n-workflow';
 
 import { escapeHtml } from '../engine/nodeError';
-import { failureOf } from '../failure';
+import { fail, failureOf } from '../failure';
 import type { Agent, AgentParameter } from '../service/types';
-import { findChosenAgent } from './getAgentParameters';
+import { AGENT_NOT_KNOWN, findChosenAgent } from './getAgentParameters';
 
 const NO_PARAMETERS = 'This agent has no parameters. Nothing needs to be filled in.';
-const AGENT_NOT_KNOWN =
-	"'Agent' is an expression that has no value yet, so its parameters are not known. Execute the previous nodes to see them here. 'Using Name-Value Pairs' and 'Using JSON' work without it.";
 
 /**
  * Describes the chosen agent's parameters in the notice of a resource mapper that has no fields. No other
@@ -19,7 +17,9 @@ export async function describeParameters(
 ): Promise<ResourceMapperFields> {
 	let notice: string;
 	try {
-		notice = describeAgent(await findChosenAgent(this, 'descriptions'));
+		const agent = await findChosenAgent(this, 'descriptions');
+		if (!agent) fail(AGENT_NOT_KNOWN);
+		notice = describeAgent(agent);
 	} catch (thrown) {
 		const { message, description } = failureOf(thrown);
 		notice = escapeHtml(`${message}. ${description}`);
@@ -27,9 +27,7 @@ export async function describeParameters(
 	return { fields: [], emptyFieldsNotice: notice };
 }
 
-function describeAgent(agent: Agent | undefined): string {
-	if (!agent) return AGENT_NOT_KNOWN;
-	const { parameters } = agent;
+function describeAgent({ parameters }: Agent): string {
 	return parameters.length > 0 ? parameters.map(describeParameter).join('<br>') : NO_PARAMETERS;
 }
 

@@ -6,6 +6,7 @@ import type {
 
 import { isTool } from '../engine/host';
 import { toEditorError } from '../engine/nodeError';
+import { fail } from '../failure';
 import {
 	byName,
 	pickNamed,
@@ -18,6 +19,13 @@ import { openService, type Service } from '../service/service';
 import type { Agent, AgentParameter } from '../service/types';
 import { toColumn, toLabel } from '../storedText';
 
+/** What is said of an agent that only the values of an execution tell. */
+export const AGENT_NOT_KNOWN = {
+	message: "'Agent' is an expression that has no value yet, so its parameters are not known",
+	description:
+		"Execute the previous nodes to see them here. 'Using Name-Value Pairs' and 'Using JSON' work without it.",
+};
+
 /**
  * Gives the chosen agent's parameters as fields. All are text fields, since the agents' list does not tell
  * which options a parameter has.
@@ -29,9 +37,10 @@ export async function getAgentParameters(
 ): Promise<ResourceMapperFields> {
 	try {
 		const agent = await findChosenAgent(this, 'fields');
+		// Without an error, the editor would take the fields for outdated, and drop what was entered in them.
+		if (!agent) fail(AGENT_NOT_KNOWN);
 		const marksRequired = !isTool(this);
-		const parameters = agent?.parameters ?? [];
-		return { fields: parameters.map((parameter) => toField(parameter, marksRequired)) };
+		return { fields: agent.parameters.map((parameter) => toField(parameter, marksRequired)) };
 	} catch (thrown) {
 		throw toEditorError(this, thrown);
 	}

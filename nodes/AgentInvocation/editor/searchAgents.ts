@@ -9,7 +9,7 @@ import { fail } from '../failure';
 import { LARGEST_PAGE, readKeptAgents } from '../service/agents';
 import { openService } from '../service/service';
 import type { Agent } from '../service/types';
-import { toLabel } from '../storedText';
+import { cut, toLabel } from '../storedText';
 import { textKey } from '../textKey';
 
 /**
@@ -60,9 +60,8 @@ const LONGEST_DESCRIPTION = 40;
 function toListItem({ id, name, description }: Agent): INodeListSearchItems[] {
 	if (id === undefined) return [];
 	const about = description.replace(/\s+/g, ' ').trim();
-	const shown =
-		about.length > LONGEST_DESCRIPTION ? `${about.slice(0, LONGEST_DESCRIPTION - 1)}…` : about;
-	const label = [name || `Agent ${id}`, shown].filter(Boolean).join(DESCRIPTION_MARK);
+	const shown = [name || `Agent ${id}`, cut(about, LONGEST_DESCRIPTION)].filter(Boolean);
+	const label = shown.join(DESCRIPTION_MARK);
 	return [{ name: toLabel(label), value: id }];
 }
 

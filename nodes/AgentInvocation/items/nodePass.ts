@@ -6,7 +6,7 @@ import { cancelledError } from '../engine/nodeError';
 import type { Parking } from '../engine/parking';
 import { requestSuspension } from '../engine/suspend';
 import { failed, isInDoubt, recordsOf, toBegin, type Item } from '../item';
-import { failureOf } from '../failure';
+import { FailureError, failureOf, UnsafeError, type Failure } from '../failure';
 import { openService } from '../service/service';
 import { resultOfNow } from '../waiting/output';
 import { pollRun } from '../waiting/poll';
@@ -27,6 +27,9 @@ import type { LoopEnd, Work } from './work';
 /** One pass of the node, up to its end or the next suspension. */
 export class NodePass {
 	private readonly count: number;
+
+	/** Why no further item may begin; absent while they may. */
+	private unsafe: Failure | undefined;
 
 	constructor(
 		private readonly context: IExecuteFunctions,
@@ -49,9 +52,10 @@ export class NodePass {
 		} catch (thrown) {
 			// An option has a wrong value, for all items that are to begin.
 			const failure = failureOf(thrown);
-			this.noteAll((item) => {
+			this.noteAll((item, index) => {
 				if (item.is !== 'notBegun') return item;
-				return this.startsRuns && isInDoubt(item) ? heldBack(item) : failed(item, failure);
+				const startsRun = isInDoubt(item) && operation.startsRun?.(context, index);
+				return startsRun ? heldBack(item) : failed(item, failure);
 			});
 		}
 		const work: Work = {
@@ -64,6 +68,7 @@ export class NodePass {
 			cancel: context.getExecutionCancelSignal?.(),
 			begin: (item, index, signal) =>
 				this.withService(index, item, signal, async (opened) => {
+					if (this.unsafe) throw new FailureError({ ...this.unsafe, details: {} });
 					const since = clock.now();
 					const begun = await operation.begin(item, opened);
 					await hintAtRefusals(clock.now() - since, parking);
@@ -103,12 +108,16 @@ export class NodePass {
 	 * have changed.
 	 */
 	private async prepare(): Promise<void> {
-		const { memory, parking } = this;
+		const { context, operation, memory, parking } = this;
 		for (const [index, item] of this.items.entries()) {
 			if (item.is === 'inDoubt' || item.is === 'notBegun') {
 				const records = recordsOf(item);
 				const isOnlyDoubt = records.length > 0 && records.every(({ is }) => is === 'inDoubt');
-				memory.note(index, this.startsRuns && isOnlyDoubt ? heldBack(item) : toBegin(records));
+				const startsRun = isOnlyDoubt && operation.startsRun?.(context, index);
+				memory.note(index, startsRun ? heldBack(item) : toBegin(records));
+				// A dry run of an earlier attempt has started a run.
+				const hasStarted = records.some(({ is, run, isOld }) => is === 'inDoubt' && run && !isOld);
+				if (hasStarted) this.unsafe ??= heldBack(item).failure;
 			}
 			if (item.is === 'waiting') {
 				memory.note(index, { ...item, wait: onClockOfNow(item.wait, parking) });
@@ -146,8 +155,8 @@ export class NodePass {
 	}
 
 	/** Replaces each item's record with what `make` gives for it. */
-	private noteAll(make: (item: Item) => Item): void {
-		for (const [index, item] of this.items.entries()) this.memory.note(index, make(item));
+	private noteAll(make: (item: Item, index: number) => Item): void {
+		for (const [index, item] of this.items.entries()) this.memory.note(index, make(item, index));
 	}
 
 	/** Gives what `act` makes of the item, or the item as failed with what was thrown. */
@@ -162,6 +171,7 @@ export class NodePass {
 			const work = await this.open(index, item, signal);
 			return signal.aborted ? item : await act(work);
 		} catch (thrown) {
+			if (thrown instanceof UnsafeError) this.unsafe = thrown.failure;
 			// The item as it was noted last: a run may have been started before this was thrown.
 			const reached = memory.item(index);
 			return signal.aborted ? reached : failed(reached, failureOf(thrown));
@@ -188,9 +198,8 @@ export class NodePass {
 		this.noteAll((item) => (item.is === 'waiting' ? movedBy(item, changedBy) : item));
 		const resumesOn = end.is === 'parked' ? Math.ceil(clock.dateOf(end.resumesAt)) : undefined;
 		const retriesOnFail = mostAttempts(context) > 1;
-		const hints = [...parking.hints];
-		const beganOn = clock.date();
-		memory.suspension = { source, resumesOn, beganOn, startsRuns, retriesOnFail, count, hints };
+		const whose = { source, startsRuns, retriesOnFail, count };
+		memory.suspension = { ...whose, resumesOn, beganOn: clock.date(), hints: [...parking.hints] };
 		const runs = this.items.filter(({ is }) => is === 'waiting').length;
 		return requestSuspension(context, { source, resumesOn, runs });
 	}

@@ -39,6 +39,8 @@ export interface Operation {
 	 * starts runs makes checkpoints.
 	 */
 	runs?: 'starts' | 'gets';
+	/** Whether an item, if it begins, starts a run. Absent if the operation starts none. */
+	startsRun?(this: void, context: IExecuteFunctions, itemIndex: number): boolean;
 	/** Gives the next state of the item, or throws what it fails with. */
 	begin(this: void, item: NotBegun, work: ItemWork): Promise<Item>;
 }

@@ -91,8 +91,10 @@ const CONNECTING = /^(connect|getaddrinfo|query.*)$/;
 const TIMED_OUT = ['ECONNABORTED', 'ETIMEDOUT'];
 // Of the handshake, before the request is sent. Later, OpenSSL gives other ERR_SSL_... codes, as for a broken
 // record.
-const NOT_TRUSTED =
-	/CERT|SELF_SIGNED|UNABLE_TO_(GET|VERIFY)|^ERR_TLS|^EPROTO$|^ERR_SSL_.*(HANDSHAKE_FAILURE|PROTOCOL|VERSION|UNKNOWN_CA|UNRECOGNIZED_NAME)/;
+const NOT_SECURED =
+	/^ERR_TLS_(?!CERT)|^EPROTO$|^ERR_SSL_.*(CERT|HANDSHAKE_FAILURE|PROTOCOL|VERSION|UNKNOWN_CA|UNRECOGNIZED_NAME)/;
+/** What Node.js says of a certificate that it has checked. */
+const NOT_TRUSTED = /CERT|SELF_SIGNED|UNABLE_TO_(GET|VERIFY)/;
 const NOT_SENT = /^ERR_(INVALID|UNESCAPED|BAD_OPTION)/;
 /** The names of n8n's own refusals, which have no code: its protection against requests to internal addresses. */
 const REFUSED_BY_N8N = /^SsrfBlocked/;
@@ -112,6 +114,7 @@ export function readThrown(thrown: unknown, cancelled: boolean): Answer<never> {
 	const reason = asText(chain[chain.length - 1]?.message ?? thrown);
 	const has = (test: (code: string) => boolean) => codes.some(test);
 
+	if (has((code) => NOT_SECURED.test(code))) return { kind: 'notSecured', reason };
 	if (has((code) => NOT_TRUSTED.test(code))) return { kind: 'notTrusted', reason };
 	if (has((code) => NOT_CONNECTED.includes(code)) || chain.some(wasConnecting)) {
 		return { kind: 'notConnected', reason };

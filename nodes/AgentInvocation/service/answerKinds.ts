@@ -133,6 +133,14 @@ const KINDS = {
 		message: 'The service did not answer in time',
 		description: '',
 	},
+	/** The two sides could not agree on a secure connection, so nothing was sent. */
+	notSecured: {
+		mayHaveStarted: false,
+		retried: POLLED,
+		message: 'No secure connection to the service could be made',
+		description:
+			"Check the host and port of the credential's 'Base URL', and whether it must begin with http:// in place of https://. The service may also ask for a certificate of n8n's own.",
+	},
 	/** The server's certificate was not accepted, so nothing was sent. */
 	notTrusted: {
 		mayHaveStarted: false,

@@ -32,7 +32,7 @@ export function listAgents(limit: number, offset: number): ServiceRequest<AgentP
 export function createRun(
 	agentId: number,
 	bindings: ParameterBinding[],
-): ServiceRequest<{ run_id: string | number }> {
+): ServiceRequest<{ run_id: string | number; status?: unknown }> {
 	return {
 		method: 'POST',
 		path: `/agents/${agentId}/runs`,
@@ -57,10 +57,17 @@ export function dryRun(agentId: number, bindings: ParameterBinding[]): ServiceRe
 
 /** Gets the status of a run, and its result once it has finished. An answer about another run does not count. */
 export function getRun(agentId: number, runId: string): ServiceRequest<Run> {
-	const isAsked = ({ run_id: id }: Run) => String(id).toLowerCase() === runId.toLowerCase();
+	const isAsked = ({ run_id: id }: Run) => toComparable(String(id)) === toComparable(runId);
 	return {
 		method: 'GET',
 		path: `/agents/${agentId}/runs/${encodeURIComponent(runId)}`,
 		hasShape: (body): body is Run => isRun(body) && isAsked(body),
 	};
+}
+
+/** A run ID in the one form of all that mean the same: a UUID has several (RFC 9562, section 4). */
+function toComparable(runId: string): string {
+	const text = runId.toLowerCase();
+	const digits = text.replace(/^urn:uuid:|[{}-]/g, '');
+	return /^[0-9a-f]{32}$/.test(digits) ? digits : text;
 }

@@ -123,8 +123,7 @@ function addressAdvice({ baseUrl }: Subject): string {
 
 /**
  * The parameter that the service means: the only one whose name or value its message mentions. If several were
- * given, the mention must be in quotes, since any word may be a name. If only one was given, it needs no mention,
- * unless the message quotes something else.
+ * given, the mention must be in quotes, since any word may be a name.
  */
 function culpritOf(
 	{ bindings = [] }: Subject,
@@ -133,11 +132,8 @@ function culpritOf(
 	const saidBy = (says: typeof mentions) => (binding: ParameterBinding) =>
 		says(message, binding.name) || says(message, binding.value);
 	const mentioned = bindings.filter(saidBy(mentions));
-	if (bindings.length > 1)
-		return mentioned.length === 1 ? mentioned.find(saidBy(quotes)) : undefined;
-	// An apostrophe within a word quotes nothing.
-	const quotesNothing = !/(?<!\w)(['"`]).+?\1(?!\w)/.test(message);
-	return quotesNothing ? bindings[0] : mentioned[0];
+	if (mentioned.length > 1) return undefined;
+	return bindings.length > 1 ? mentioned.find(saidBy(quotes)) : mentioned[0];
 }
 
 function quotes(message: string, text: string): boolean {

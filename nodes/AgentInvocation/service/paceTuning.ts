@@ -83,3 +83,9 @@ export const PART_OF_REFUSED = 1 / 6;
 
 /** By how much sending catches up if a timer was late, in ms (no row: the bench's timers are never late). */
 export const CATCH_UP_MS = 50;
+
+/**
+ * If this many creates in a row are refused, and polls are carried before each of them, then creates alone are
+ * refused: a limit of requests would refuse some of the polls (no row: `test/unit/quotaOfRuns.test.cts`).
+ */
+export const REFUSED_AMID_POLLS = 5;

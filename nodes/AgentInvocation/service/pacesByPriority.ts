@@ -1,5 +1,6 @@
 import type { Answer } from './answer';
 import { Pace } from './pace';
+import { REFUSED_AMID_POLLS } from './paceTuning';
 import { retryAfterMs } from './retryPolicy';
 
 /** What a request is: a create, which may be a dry run, or any other. */
@@ -23,6 +24,11 @@ export class PacesByPriority {
 
 	/** When the latest refusal of a poll came. */
 	private pollRefusedAt = -Infinity;
+
+	/** How many creates in a row were refused that each came after polls that were carried. */
+	private refusedAmidPolls = 0;
+
+	private wasPollCarried = false;
 
 	/** Whether the service seems to refuse creates alone. */
 	get areCreatesRefused(): boolean {
@@ -69,7 +75,8 @@ export class PacesByPriority {
 			// It is a limit of all requests then, of which the pace of polls knows more: creates were held back.
 			this.creates = this.polls;
 			this.pollRefusedAt = now;
-		}
+			this.refusedAmidPolls = 0;
+		} else if (answer.status !== undefined) this.wasPollCarried = true;
 		this.polls.learn(answer, sentAt, now);
 	}
 
@@ -78,9 +85,16 @@ export class PacesByPriority {
 		this.createsUnderWay--;
 		this.createsCarried = isRefused ? 0 : this.createsCarried + 1;
 		this.creates.learn(answer, sentAt, now);
-		if (!isRefused) return;
+		if (!isRefused) {
+			this.refusedAmidPolls = 0;
+			return;
+		}
+		if (this.wasPollCarried) this.refusedAmidPolls++;
+		this.wasPollCarried = false;
 		if (!this.areCreatesRefused) {
-			if (sentAt <= this.pollRefusedAt || !this.creates.isRefusedTooSoon(answer)) return;
+			const isAlone =
+				this.creates.isRefusedTooSoon(answer) || this.refusedAmidPolls >= REFUSED_AMID_POLLS;
+			if (sentAt <= this.pollRefusedAt || !isAlone) return;
 			this.polls = new Pace(this.creates);
 		}
 		this.polls.pauseUntil(now + retryAfterMs(answer));

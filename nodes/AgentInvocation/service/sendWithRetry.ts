@@ -1,4 +1,4 @@
-import { orAborted, clock } from '../clock';
+import { clock, orAborted, within } from '../clock';
 import type { Answer } from './answer';
 import type { Purpose } from './answerKinds';
 import type { ServiceRequest } from './endpoints';
@@ -14,6 +14,8 @@ import { requestTimeouts, type Service } from './service';
 
 /** How long, and until when, a request may wait to be sent. */
 export type Patience = Omit<Admission, 'owner' | 'priority'>;
+
+const OVERDUE: Answer<never> = { kind: 'timedOut', reason: 'The answer was not complete in time' };
 
 /**
  * Sends a request once, when its turn has come.
@@ -49,29 +51,17 @@ export async function sendOnce<T>(
 	const usualMs = request.timeoutMs ?? requestTimeouts[request.method];
 	const leftMs = request.method === 'POST' ? Infinity : Math.ceil(deadline - sentAt);
 	const timeoutMs = Math.min(usualMs, leftMs);
-	// The limiter also learns from an answer that nobody waits for any more.
-	const sending = service.send({ ...request, timeoutMs }).then((answer) => {
-		limiter.learn(priority, answer, sentAt);
-		return { ...answer, sentAt };
-	});
-	const answered = orAborted(sending, request.method === 'POST' ? undefined : signal);
-	return (await within(Math.min(2 * usualMs, leftMs), answered)) ?? { kind: 'aborted' };
-}
-
-/** n8n's own timeout starts again with each byte that arrives, so a slow trickle of an answer would never end. */
-async function within<T>(
-	ms: number,
-	answered: Promise<Answer<T> | undefined>,
-): Promise<Answer<T> | undefined> {
-	const hasCome = new AbortController();
-	const timedOut = clock
-		.sleep(ms, hasCome.signal)
-		.then((): Answer<T> => ({ kind: 'timedOut', reason: 'The answer was not complete in time' }));
-	try {
-		return await Promise.race([answered, timedOut]);
-	} finally {
-		hasCome.abort();
-	}
+	// n8n's own timeout starts again with each byte that arrives, so a slow trickle of an answer would never end.
+	const sending = within(2 * usualMs, service.send({ ...request, timeoutMs })).then(
+		(answer = OVERDUE) => {
+			// Once for each turn, even if nobody waits for the answer any more.
+			limiter.learn(priority, answer, sentAt);
+			return { ...answer, sentAt };
+		},
+	);
+	if (request.method === 'POST') return await sending;
+	const answer = await within(leftMs, orAborted(sending, signal));
+	return answer ?? (signal?.aborted ? { kind: 'aborted' } : OVERDUE);
 }
 
 /**

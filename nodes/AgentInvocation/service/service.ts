@@ -4,7 +4,7 @@ import type {
 	ILoadOptionsFunctions,
 } from 'n8n-workflow';
 
-import { clock } from '../clock';
+import { clock, within } from '../clock';
 import { asError, fail } from '../failure';
 import { hashOf } from '../hashOf';
 import { readResponse, readThrown, type Answer, type RawResponse } from './answer';
@@ -25,6 +25,9 @@ export const requestTimeouts = { GET: 30_000, POST: 120_000, shortPoll: 10_000 }
 
 /** For how long a credential that was read is used, in ms: an item's requests follow one another. */
 const CREDENTIAL_USED_MS = 1_000;
+
+/** How long n8n may take to read the credential, perhaps from an external secret store, in ms. */
+const LONGEST_READING_MS = 30_000;
 
 const limiters = shareByKey(() => new RateLimiter());
 
@@ -166,7 +169,13 @@ export async function openService(
 async function readCredential(context: Context, itemIndex?: number): Promise<ServiceCredential> {
 	let data: ICredentialDataDecryptedObject;
 	try {
-		data = await context.getCredentials(CREDENTIAL_TYPE, itemIndex);
+		const reading = context.getCredentials<ICredentialDataDecryptedObject>(
+			CREDENTIAL_TYPE,
+			itemIndex,
+		);
+		const read = await within(LONGEST_READING_MS, reading);
+		if (!read) throw new Error('The credential could not be read in time');
+		data = read;
 	} catch (thrown) {
 		const cause = asError(thrown);
 		fail(
@@ -185,5 +194,5 @@ async function readCredential(context: Context, itemIndex?: number): Promise<Ser
  * (docs/n8n.md, Credentials).
  */
 function isGone(message: string): boolean {
-	return /does not exist|does not have any credentials/.test(message);
+	return /does not exist for type|does not have any credentials/.test(message);
 }

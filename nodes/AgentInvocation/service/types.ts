@@ -102,7 +102,9 @@ export function isRun(value: unknown): value is Run {
 }
 
 /** Whether this is a created run. Only the ID is checked, since without it the run would be lost. */
-export function isCreatedRun(value: unknown): value is { run_id: string | number } {
+export function isCreatedRun(
+	value: unknown,
+): value is { run_id: string | number; status?: unknown } {
 	if (!isJsonObject(value)) return false;
 	const { run_id: id } = value;
 	return typeof id === 'number' || (typeof id === 'string' && id.trim() !== '');

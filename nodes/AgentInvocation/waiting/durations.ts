@@ -13,15 +13,21 @@ export class Durations {
 	/** When the next run may end, in ms after its creation: equally likely times, ascending. */
 	endsMs: readonly number[] = [];
 
-	private known: number[] = [];
+	/** By run. */
+	private known = new Map<string, number>();
 
-	/** Takes a finished run's duration from the service's own times; a run without plausible ones is passed over. */
-	learn({ created_at: from, completed_at: to }: Run): void {
-		if (typeof from !== 'string' || typeof to !== 'string') return;
+	/**
+	 * Takes a finished run's duration from the service's own times; a run without plausible ones is passed over, and
+	 * so is one that is known, since several items may get it.
+	 */
+	learn({ run_id: id, created_at: from, completed_at: to }: Run): void {
+		if (typeof from !== 'string' || typeof to !== 'string' || this.known.has(String(id))) return;
 		const ms = Date.parse(to) - Date.parse(from);
 		if (!(ms >= 0 && ms <= LONGEST_MS)) return;
-		this.known = [...this.known, ms].slice(-REMEMBERED);
-		this.endsMs = likelyEnds(this.known);
+		this.known.set(String(id), ms);
+		const [oldest = ''] = this.known.keys();
+		if (this.known.size > REMEMBERED) this.known.delete(oldest);
+		this.endsMs = likelyEnds([...this.known.values()]);
 	}
 }
 

@@ -2,7 +2,7 @@ import type { IDataObject, IExecuteFunctions, INodeProperties } from 'n8n-workfl
 
 import { readBoolean, readNumber, readOptions } from '../../readValue';
 import { AUTOMATIC, fixedAt, OF_DRY_RUNS, type Concurrency } from '../../items/concurrency';
-import { UnansweredError } from '../../failure';
+import { UnsafeError } from '../../failure';
 import { done, type Item, type NotBegun } from '../../item';
 import { dryRun } from '../../service/endpoints';
 import { read } from '../../service/read';
@@ -92,22 +92,22 @@ export const createFields: INodeProperties[] = [
 ];
 
 /** Starts a run for each input item and, unless told otherwise, waits for it. */
-export const create: Operation = { concurrency, checks, runs: 'starts', begin };
+export const create: Operation = { concurrency, checks, runs: 'starts', startsRun, begin };
 
 function concurrency(context: IExecuteFunctions): Concurrency {
 	const maxConcurrency = context.getNodeParameter('options.maxConcurrency', 0, 0);
 	const range = { ...CONCURRENCY_RANGE, whole: true };
 	const count = readNumber(maxConcurrency, 'Max Concurrency', range);
-	if (count > 0) return fixedAt(count);
-	return isDryRun(context) ? OF_DRY_RUNS : AUTOMATIC;
+	if (!startsRun(context, 0)) return { ...OF_DRY_RUNS, most: count || OF_DRY_RUNS.most };
+	return count > 0 ? fixedAt(count) : AUTOMATIC;
 }
 
-/** Whether the first item is a dry run. If 'Dry Run' has a wrong value there, that item fails when it begins. */
-function isDryRun(context: IExecuteFunctions): boolean {
+function startsRun(context: IExecuteFunctions, itemIndex: number): boolean {
 	try {
-		return readDryRun(context, 0);
+		return !readDryRun(context, itemIndex);
 	} catch {
-		return false;
+		// 'Dry Run' has a wrong value: the item fails when it begins.
+		return true;
 	}
 }
 
@@ -170,7 +170,7 @@ async function readItem(item: NotBegun, work: ItemWork): Promise<Item | GivenIte
 /**
  * Gives what the service answers to a dry run.
  *
- * @throws UnansweredError if it has started a run instead: no check may follow, nor any item begin
+ * @throws UnsafeError if it has started a run instead
  */
 async function compile(
 	item: NotBegun,
@@ -187,7 +187,7 @@ async function compile(
 	const run = { baseUrl: service.baseUrl, agentId, runId: String(compiled.run_id) };
 	// So no later attempt begins the item, and an error names the run.
 	note({ ...item, is: 'inDoubt', agentId, run });
-	throw new UnansweredError({
+	throw new UnsafeError({
 		message: `The service started a run in place of a dry run${nameRun(run)}`,
 		description:
 			"A proxy in front of it may have dropped 'dry_run' from the address. To get the result of this run, use 'Get a run'.",

@@ -93,7 +93,9 @@ export async function startRun(item: NotBegun, wanted: Wanted, work: ItemWork): 
 	if (isLate && isTooLate()) return refuseForTime(item, agentId);
 	if (answer.kind === 'ok' && answer.body) {
 		const runId = String(answer.body.run_id);
-		const lastSeen = { status: 'pending', ...answer.body, run_id: runId };
+		const { status } = answer.body;
+		const isSaid = typeof status === 'string' && status !== '';
+		const lastSeen = { ...answer.body, run_id: runId, status: isSaid ? status : 'pending' };
 		const askedMs = retryAfterMs(answer);
 		return startedRun(inDoubt, { baseUrl, agentId, runId }, work, plan, { lastSeen, askedMs });
 	}

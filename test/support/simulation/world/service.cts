@@ -94,7 +94,7 @@ export class WorldService {
 		}
 		if (seen.kind === 'poll') return this.show(seen);
 		if (seen.tag && itemOf(this.history.world, seen.tag).isWrong) {
-			return envelope(seen, 400, 'invalid_parameter_value');
+			return envelope(seen, 400, 'invalid_parameter_value', " of 'tag'");
 		}
 		const isCreate = seen.kind === 'create';
 		if ((isCreate || this.spec.quota?.refusesDryRuns) && this.isFull(seen)) {
@@ -211,10 +211,10 @@ export function outputOf({ id, spec }: SeenRun): string {
 	return spec.isJson ? JSON.stringify({ result: id }) : `Result of ${id}`;
 }
 
-function envelope(seen: SeenRequest, statusCode: number, code: string): Answered {
+function envelope(seen: SeenRequest, statusCode: number, code: string, of = ''): Answered {
 	seen.code = code;
 	return json(statusCode, {
-		error: { code, message: `The service says ${code}.`, request_id: `q${seen.number}` },
+		error: { code, message: `The service says ${code}${of}.`, request_id: `q${seen.number}` },
 	});
 }
 

@@ -1,0 +1,67 @@
+import { execute, OwnWorld } from '../support/simulation/ownWorld.cts';
+import { json } from '../support/simulation/world/answers.cts';
+import type { Hand } from '../support/simulation/world/hand.cts';
+
+const SECOND = 1_000;
+
+describe("where a proxy drops 'dry_run' from the address", () => {
+	function starting(): { started: string[]; hand: Hand } {
+		const started: string[] = [];
+		const respond = () => {
+			started.push(`run-${started.length}`);
+			return json(202, { run_id: started.at(-1), status: 'pending' });
+		};
+		return { started, hand: { respond } };
+	}
+
+	test.each([
+		['Stop', 'stopWorkflow', 0],
+		['Continue', 'continueRegularOutput', 0],
+		['Continue, and the user wants many at a time', 'continueRegularOutput', 10],
+	] as const)('one run is started, and no more: %s', async (_, onError, maxConcurrency) => {
+		const { started, hand } = starting();
+		const options = { maxConcurrency };
+		const { jsons, error } = await execute({
+			operation: 'dryRun',
+			count: 20,
+			onError,
+			hand,
+			options,
+		});
+		expect(started).toEqual(['run-0']);
+		const messages = error ? [error.message] : jsons.map((one) => String(one.error));
+		expect(new Set(messages)).toEqual(
+			new Set(['The service started a run in place of a dry run (run run-0 of agent 1)']),
+		);
+		expect(messages).toHaveLength(error ? 1 : 20);
+	});
+
+	test('the attempts of Retry On Fail start no other one', async () => {
+		const { started, hand } = starting();
+		const { jsons } = await execute({
+			operation: 'dryRun',
+			count: 5,
+			onError: 'continueRegularOutput',
+			maxTries: 4,
+			hand,
+		});
+		expect(started).toEqual(['run-0']);
+		expect(jsons.map(({ error }) => error)).toEqual(
+			Array(5).fill(expect.stringMatching(/run run-0 of agent 1|An earlier attempt may/)),
+		);
+	});
+});
+
+test('a dry run in which n8n was killed is carried out by the Retry, since it starts nothing', async () => {
+	const world = new OwnWorld({
+		operation: 'dryRun',
+		count: 6,
+		savesProgress: true,
+		service: { tripMs: [2 * SECOND, 2 * SECOND] },
+		kills: [{ atMs: 3 * SECOND, awayMs: SECOND }],
+	});
+	expect((await world.execute()).attempt.status).toBe('crashed');
+	const { error, jsons } = await world.retry();
+	expect(error).toBeUndefined();
+	expect(jsons).toHaveLength(6);
+});
