@@ -306,7 +306,7 @@ describe('if a check gets no answer', () => {
 			workflow: 'saved',
 			edit: { options: { checkFirst: false } },
 		});
-		expect(error?.message).toContain('An earlier attempt may have started a run of agent ');
+		expect(error?.message).toContain('started a run in place of a dry run');
 		expect(world.requests.filter(({ kind }) => kind === 'create')).toEqual([]);
 	});
 
@@ -320,7 +320,7 @@ describe('if a check gets no answer', () => {
 			workflow: 'saved',
 			edit: { options: { checkFirst: false } },
 		});
-		expect(error?.message).toContain('An earlier attempt may have started a run of agent ');
+		expect(error?.message).toContain('started a run in place of a dry run');
 		expect(world.requests).toHaveLength(1);
 	});
 

@@ -5,12 +5,11 @@ import { continues, mostAttempts } from '../engine/host';
 import { cancelledError } from '../engine/nodeError';
 import type { Parking } from '../engine/parking';
 import { requestSuspension } from '../engine/suspend';
-import { failed, isInDoubt, recordsOf, toBegin, type Item } from '../item';
-import { FailureError, failureOf, UnsafeError, type Failure } from '../failure';
+import { failed, isInDoubt, type Item } from '../item';
+import { failureOf, UnsafeError, type Failure } from '../failure';
 import { openService } from '../service/service';
-import { resultOfNow } from '../waiting/output';
 import { pollRun } from '../waiting/poll';
-import { movedBy, onClockOfNow, withOptions } from '../waiting/wait';
+import { movedBy } from '../waiting/wait';
 import { checkItems } from './checks';
 import { fixedAt } from './concurrency';
 import { Loop } from './loop';
@@ -18,8 +17,9 @@ import type { Memory } from './memory';
 import type { CheckItem, ItemWork, Operation } from './operation';
 import { isFirstOutputOfDoneItem, outputItemsOf } from './outputItems';
 import { heldBack } from './heldBack';
+import { runOfDryRun, startedByDryRun } from './startedByDryRun';
 import { stopError } from './stopError';
-import { readWaitPlan } from './waitPlan';
+import { toThisPass } from './toThisPass';
 import { whenToPark } from './whenToPark';
 import { hintAtInterval, hintAtRefusals } from './whereToWait';
 import type { LoopEnd, Work } from './work';
@@ -43,7 +43,11 @@ export class NodePass {
 
 	async run(): Promise<NodeOutput> {
 		const { context, operation, memory, parking, count } = this;
-		await this.prepare();
+		for (const [index, item] of this.items.entries()) {
+			memory.note(index, await toThisPass(item, index, { context, operation, memory, parking }));
+			const run = runOfDryRun(item);
+			if (run) this.unsafe = startedByDryRun(run);
+		}
 		let concurrency = fixedAt(1);
 		let check: CheckItem | undefined;
 		try {
@@ -68,7 +72,7 @@ export class NodePass {
 			cancel: context.getExecutionCancelSignal?.(),
 			begin: (item, index, signal) =>
 				this.withService(index, item, signal, async (opened) => {
-					if (this.unsafe) throw new FailureError({ ...this.unsafe, details: {} });
+					this.refuseIfUnsafe();
 					const since = clock.now();
 					const begun = await operation.begin(item, opened);
 					await hintAtRefusals(clock.now() - since, parking);
@@ -83,9 +87,10 @@ export class NodePass {
 			idle: (waits) => whenToPark(parking, waits, clock.now()),
 		};
 		if (check) {
-			await checkItems(work, memory, count, async (item, index, signal) =>
-				check(item, await this.open(index, item, signal)),
-			);
+			await checkItems(work, memory, count, async (item, index, signal) => {
+				this.refuseIfUnsafe();
+				return check(item, await this.open(index, item, signal));
+			});
 		}
 		const end = await new Loop(work, memory, count).run();
 		if (end.is === 'parked' || end.is === 'checkpoint') return this.suspend(end);
@@ -102,45 +107,6 @@ export class NodePass {
 		return Array.from({ length: this.count }, (_, index) => this.memory.item(index));
 	}
 
-	/**
-	 * Brings the items up to date: those in doubt are held back if they would start runs and have nothing to go on
-	 * from, and waits get the clock of this pass. After a crash, items get the current options, which the user may
-	 * have changed.
-	 */
-	private async prepare(): Promise<void> {
-		const { context, operation, memory, parking } = this;
-		for (const [index, item] of this.items.entries()) {
-			if (item.is === 'inDoubt' || item.is === 'notBegun') {
-				const records = recordsOf(item);
-				const isOnlyDoubt = records.length > 0 && records.every(({ is }) => is === 'inDoubt');
-				const startsRun = isOnlyDoubt && operation.startsRun?.(context, index);
-				memory.note(index, startsRun ? heldBack(item) : toBegin(records));
-				// A dry run of an earlier attempt has started a run.
-				const hasStarted = records.some(({ is, run, isOld }) => is === 'inDoubt' && run && !isOld);
-				if (hasStarted) this.unsafe ??= heldBack(item).failure;
-			}
-			if (item.is === 'waiting') {
-				memory.note(index, { ...item, wait: onClockOfNow(item.wait, parking) });
-			}
-			if (memory.opening.beginning === 'afterCrash') {
-				memory.note(index, await this.withOptionsOfNow(index, memory.item(index)));
-			}
-		}
-	}
-
-	private async withOptionsOfNow(index: number, item: Item): Promise<Item> {
-		if (item.is !== 'waiting' && item.is !== 'done') return item;
-		const { context, parking } = this;
-		try {
-			const work = { context, itemIndex: index, parking };
-			const { waits, options, where } = await readWaitPlan(work, this.startsRuns);
-			if (item.is === 'done') return waits ? resultOfNow(item, options) : item;
-			return waits ? withOptions(item, { options, where }, parking) : toBegin(recordsOf(item));
-		} catch (thrown) {
-			return failed(item, failureOf(thrown));
-		}
-	}
-
 	/** @throws NodeOperationError unless the node continues */
 	private cancel(): void {
 		const { context, memory } = this;
@@ -152,6 +118,11 @@ export class NodePass {
 		this.noteAll((item) =>
 			item.is === 'done' || item.is === 'failed' ? item : failed(item, failure),
 		);
+	}
+
+	/** @throws UnsafeError if no item may begin any more */
+	private refuseIfUnsafe(): void {
+		if (this.unsafe) throw new UnsafeError({ ...this.unsafe, details: {} });
 	}
 
 	/** Replaces each item's record with what `make` gives for it. */
@@ -171,7 +142,7 @@ export class NodePass {
 			const work = await this.open(index, item, signal);
 			return signal.aborted ? item : await act(work);
 		} catch (thrown) {
-			if (thrown instanceof UnsafeError) this.unsafe = thrown.failure;
+			if (thrown instanceof UnsafeError) this.unsafe ??= thrown.failure;
 			// The item as it was noted last: a run may have been started before this was thrown.
 			const reached = memory.item(index);
 			return signal.aborted ? reached : failed(reached, failureOf(thrown));

@@ -8,7 +8,6 @@ import { dryRun } from '../../service/endpoints';
 import { read } from '../../service/read';
 import { READ_PATIENCE_MS } from '../../service/retryPolicy';
 import { isJsonObject, isRun } from '../../service/types';
-import { nameRun } from '../../wording';
 import { agentField } from '../agentField';
 import { agentOf, findAgent, readAgent } from '../findAgent';
 import type { Check, CheckItem, ItemWork, Operation } from '../../items/operation';
@@ -16,6 +15,7 @@ import { notInTools, parameterFields } from './parameterFields';
 import { readBindings } from './parameters';
 import { fingerprintOf, goOnFrom, identify, startRun, type Wanted } from './startRun';
 import { waitForCompletion, waitOptionFields, whileWaiting } from './waitOptionFields';
+import { startedByDryRun } from '../../items/startedByDryRun';
 import { readWaitPlan } from '../../items/waitPlan';
 
 /** The range of 'Max Concurrency'. 0 is automatic. */
@@ -187,10 +187,5 @@ async function compile(
 	const run = { baseUrl: service.baseUrl, agentId, runId: String(compiled.run_id) };
 	// So no later attempt begins the item, and an error names the run.
 	note({ ...item, is: 'inDoubt', agentId, run });
-	throw new UnsafeError({
-		message: `The service started a run in place of a dry run${nameRun(run)}`,
-		description:
-			"A proxy in front of it may have dropped 'dry_run' from the address. To get the result of this run, use 'Get a run'.",
-		details: { agent_id: agentId, run_id: run.runId, status: compiled.status },
-	});
+	throw new UnsafeError(startedByDryRun(run));
 }

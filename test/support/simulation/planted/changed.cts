@@ -34,9 +34,9 @@ export const changed: PlantedDefect[] = [
 	),
 	plant(
 		'an item that is in doubt is no more so for another operation',
-		'items/nodePass.ts',
-		'heldBack(item) : toBegin(records));',
-		'heldBack(item) : toBegin(isOnlyDoubt ? [] : records));',
+		'items/toThisPass.ts',
+		'heldBack(item) : toBegin(records);',
+		'heldBack(item) : toBegin(isOnlyDoubt ? [] : records);',
 	),
 	plant(
 		'a date before the suspension proves that nothing has begun',
@@ -59,7 +59,7 @@ export const changed: PlantedDefect[] = [
 	),
 	plant(
 		'after a crash it waits even where the user has turned that off',
-		'items/nodePass.ts',
+		'items/toThisPass.ts',
 		': toBegin(recordsOf(item));',
 		': { ...item, wait: { ...item.wait, where } };',
 	),

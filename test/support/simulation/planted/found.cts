@@ -29,8 +29,8 @@ export const found: PlantedDefect[] = [
 	plant(
 		'the credential is that of the first item',
 		'service/service.ts',
-		'context.getCredentials(CREDENTIAL_TYPE, itemIndex)',
-		'context.getCredentials(CREDENTIAL_TYPE, itemIndex && 0)',
+		'			itemIndex,\n		);',
+		'			itemIndex && 0,\n		);',
 	),
 	plant(
 		"a gateway's 4xx is taken for the service's",
@@ -233,6 +233,42 @@ export const found: PlantedDefect[] = [
 		'waiting/poll.ts',
 		' || nextAt >= latestAt;',
 		' || nextAt > latestAt + 1e9;',
+	),
+	plant(
+		'a create whose answer drips counts as under way for ever',
+		'service/sendWithRetry.ts',
+		'limiter.learn(priority, answer, sentAt);\n\t\t\treturn',
+		'if (answer !== OVERDUE) limiter.learn(priority, answer, sentAt);\n\t\t\treturn',
+	),
+	plant(
+		'a dry run is in doubt after a crash',
+		'items/toThisPass.ts',
+		'isOnlyDoubt && operation.startsRun?.(context, index)',
+		'isOnlyDoubt && operation.startsRun',
+	),
+	plant(
+		'dry runs go on after one has started a run',
+		'items/nodePass.ts',
+		'if (this.unsafe) throw',
+		'if (this.unsafe && false) throw',
+	),
+	plant(
+		'a UUID in another form is that of another run',
+		'service/endpoints.ts',
+		'/^[0-9a-f]{32}$/.test(digits) ? digits : text',
+		'text',
+	),
+	plant(
+		'a credential that never comes is waited for',
+		'service/service.ts',
+		'LONGEST_READING_MS = 30_000',
+		'LONGEST_READING_MS = 1e9',
+	),
+	plant(
+		'creates that are refused without Retry-After slow polls down',
+		'service/paceTuning.ts',
+		'REFUSED_AMID_POLLS = 5',
+		'REFUSED_AMID_POLLS = Infinity',
 	),
 	plant(
 		"a gateway's error without an ID is the service's own",

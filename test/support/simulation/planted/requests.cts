@@ -102,9 +102,9 @@ export const ofRequests: PlantedDefect[] = [
 		'what is in doubt is begun again',
 		plant(
 			'at the beginning',
-			'items/nodePass.ts',
-			'this.startsRuns && isOnlyDoubt ? heldBack(item)',
-			'!this.startsRuns && isOnlyDoubt ? heldBack(item)',
+			'items/toThisPass.ts',
+			'isOnlyDoubt && operation.startsRun?.(context, index)',
+			'isOnlyDoubt && !operation.startsRun?.(context, index)',
 		),
 		plant(
 			'before its create',
@@ -164,8 +164,8 @@ export const ofRequests: PlantedDefect[] = [
 	plant(
 		'an answer that drips is waited for',
 		'service/sendWithRetry.ts',
-		'Math.min(2 * usualMs, leftMs)',
-		'Infinity',
+		'within(2 * usualMs, service',
+		'within(Infinity, service',
 	),
 	plant(
 		'runs are started while items are checked',

@@ -190,7 +190,7 @@ export const attempts: fc.Arbitrary<Part> = fc.record({
 			.record({
 				fault: faultOf(
 					fc.constantFrom<FaultKind[]>(
-						...(['redirect', 'certificate', 'refused', 'dns', 'blocked'] as const),
+						...(['redirect', 'certificate', 'handshake', 'refused', 'dns', 'blocked'] as const),
 						...(['rejected', 'rejected'] as const),
 					),
 					fc.constant('poll'),

@@ -29,6 +29,9 @@ const page =
 	() =>
 		answer(status, PAGE);
 
+/** Those that come before anything is sent. */
+export const UNSENT: FaultKind[] = ['refused', 'dns', 'certificate', 'handshake', 'blocked'];
+
 /** What comes in place of an answer. */
 const ANSWERS: Record<FaultKind, Makes> = {
 	reset: () => thrown('ECONNRESET', 'read', 'read ECONNRESET'),
@@ -39,6 +42,10 @@ const ANSWERS: Record<FaultKind, Makes> = {
 		return thrown(code, syscall, `${syscall} ${code} agents.example.com`);
 	},
 	certificate: () => thrown('CERT_HAS_EXPIRED', undefined, 'certificate has expired'),
+	handshake: ({ number }) =>
+		number % 2 === 0
+			? thrown('EPROTO', undefined, 'wrong version number')
+			: thrown('ERR_SSL_TLSV13_ALERT_CERTIFICATE_REQUIRED', 'read', 'certificate required'),
 	serverError: ({ number, key }, { status }) =>
 		answer(
 			status,

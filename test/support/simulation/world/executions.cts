@@ -182,7 +182,11 @@ const executionFields: Made<ExecutionSpec> = {
 	cancelAtMs: sometimes(8, fc.oneof(ms(20_000), ms(1_000_000))),
 	credentialAway: sometimes(
 		10,
-		fc.record({ fromMs: fc.oneof(ms(3_000), ms(600_000)), forMs: ms(200_000) }),
+		fc.record({
+			fromMs: fc.oneof(ms(3_000), ms(600_000)),
+			forMs: ms(200_000),
+			hangs: fc.boolean(),
+		}),
 	),
 	newKeyAtMs: sometimes(12, fc.oneof(ms(3_000), ms(600_000))),
 	wrongOptionAtMs: sometimes(25, fc.oneof(ms(5_000), ms(400_000))),

@@ -1,5 +1,5 @@
 import type { History } from './history.cts';
-import { checksFirst } from './promises/checks.cts';
+import { checksFirst, stopsAtDryRunsThatStart } from './promises/checks.cts';
 import { Facts } from './promises/facts.cts';
 import {
 	endedInTime,
@@ -42,6 +42,7 @@ export const invariants: Record<string, (facts: Facts) => string[]> = {
 	'An item fails only for a reason that is true': failsForAReason,
 	'What may have been started is said': tellsOfDoubt,
 	'All items are checked before the first run is started, where the user wants that': checksFirst,
+	'Dry runs end once one has started a run': stopsAtDryRunsThatStart,
 	'A temporary failure does not end a wait': temporaryFailuresPass,
 	'No more items are under way than Max Concurrency says': keepsToConcurrency,
 	'Executions take turns': takesTurns,

@@ -1,6 +1,6 @@
 import type { IHttpRequestOptions } from 'n8n-workflow';
 
-import { answerOf, type Answered } from './answers.cts';
+import { answerOf, UNSENT, type Answered } from './answers.cts';
 import type { Hand } from './hand.cts';
 import type { Attempt, History, SeenRequest } from './history.cts';
 import type { WorldService } from './service.cts';
@@ -57,7 +57,7 @@ export class Network {
 		if (fault) seen.fault = fault.kind;
 		history.requests.push(seen);
 		this.listeners.get(history.requests.length)?.();
-		const isUnsent = fault && ['refused', 'dns', 'certificate', 'blocked'].includes(fault.kind);
+		const isUnsent = fault && UNSENT.includes(fault.kind);
 		return await new Promise((resolve, reject) => {
 			let answer: Answered | Error | undefined;
 			const onCancel = () => {

@@ -138,9 +138,10 @@ export function contextFor(call: Call): IExecuteFunctions {
 		hint: ({ message }) => attempt.hints.push(message),
 		credential: async (index) => {
 			if (hand.credential) return await hand.credential(index);
-			const { fromMs, forMs } = spec.credentialAway ?? { fromMs: Infinity, forMs: 0 };
+			const { fromMs, forMs, hangs } = spec.credentialAway ?? { fromMs: Infinity, forMs: 0 };
 			await Promise.resolve();
 			if (clock.now >= fromMs && clock.now < fromMs + forMs) {
+				if (hangs) await new Promise(() => {});
 				throw new Error('The vault cannot be reached');
 			}
 			const isNew = clock.now >= (spec.newKeyAtMs ?? Infinity);

@@ -96,7 +96,7 @@ export class WorldService {
 		if (seen.tag && itemOf(this.history.world, seen.tag).isWrong) {
 			return envelope(seen, 400, 'invalid_parameter_value', " of 'tag'");
 		}
-		const isCreate = seen.kind === 'create';
+		const isCreate = seen.kind === 'create' || this.spec.dropsDryRuns;
 		if ((isCreate || this.spec.quota?.refusesDryRuns) && this.isFull(seen)) {
 			return this.refuseForQuota();
 		}
@@ -145,7 +145,7 @@ export class WorldService {
 		const blank = spec.hasBlanks ? '' : null;
 		const underWay = spec.end === 'odd' ? 'queued' : 'running';
 		return this.json(200, {
-			run_id: id,
+			run_id: this.spec.hasPlainIds ? id.replaceAll('-', '').toUpperCase() : id,
 			status: isOver ? (spec.end === 'odd' ? 'archived' : spec.end) : underWay,
 			created_at: dateOf(createdAt),
 			// A run that was cancelled has no such date.

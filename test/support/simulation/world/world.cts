@@ -24,6 +24,8 @@ export type FaultKind =
 	| 'refused'
 	| 'dns'
 	| 'certificate'
+	/** The two sides agree on no secure connection, as where the address is one of plain http. */
+	| 'handshake'
 	| 'html200'
 	| 'html404'
 	| 'html502'
@@ -102,6 +104,10 @@ export interface ServiceSpec {
 	isWordy?: boolean;
 	/** Whether its runs have numbers for IDs, with more digits than JavaScript keeps. */
 	hasNumericIds?: boolean;
+	/** Whether it shows the IDs of its runs in another form than it gives them. */
+	hasPlainIds?: boolean;
+	/** Whether something on the way takes the mark of a dry run away, so that it starts a run. */
+	dropsDryRuns?: boolean;
 	/** Agents that nobody runs, in front of the others in the list. */
 	others?: {
 		count: number;
@@ -212,8 +218,8 @@ export interface ExecutionSpec {
 	/** How late n8n resumes it. */
 	resumesLateMs: number;
 	cancelAtMs?: number;
-	/** From when on its credential cannot be read, and for how long. */
-	credentialAway?: { fromMs: number; forMs: number };
+	/** From when on its credential cannot be read, and for how long; `hangs`: n8n does not even say so. */
+	credentialAway?: { fromMs: number; forMs: number; hangs?: boolean };
 	/** From when on an option of the whole node has no value that can be used. */
 	wrongOptionAtMs?: number;
 	/** When the user enters another key of the same organization; the old one is served as well. */

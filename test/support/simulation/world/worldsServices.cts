@@ -61,6 +61,7 @@ const anyKind = fc.constantFrom<FaultKind>(
 	'otherShape',
 	'stray429',
 	'certificate',
+	'handshake',
 	'blocked',
 );
 
@@ -156,6 +157,8 @@ export function services(own: Partial<Made> = {}): fc.Arbitrary<ServiceSpec> {
 		unknownForMs: mostly(0, 4, ms(9_000)),
 		isWordy: sometimes(6, fc.constant(true)),
 		hasNumericIds: sometimes(9, fc.constant(true)),
+		hasPlainIds: sometimes(9, fc.constant(true)),
+		dropsDryRuns: sometimes(9, fc.constant(true)),
 		others: fc.constant(undefined),
 		odd: sometimes(6, fc.record({ share: fc.constantFrom(0.1, 0.5, 1), retryAfter })),
 	};

@@ -82,3 +82,17 @@ function repeated(spec: ExecutionSpec, checks: SeenRequest[], creates: SeenReque
 function stops({ onError, host }: ExecutionSpec): boolean {
 	return onError === 'stopWorkflow' && host !== 'tool';
 }
+
+/** Once the node knows that a dry run has started a run, it sends no other one. */
+export function stopsAtDryRunsThatStart({ history }: Facts): string[] {
+	/** When the first answer came that shows it, by attempt and turn. */
+	const shownAt = new Map<string, number>();
+	return history.requests.flatMap(({ number, kind, tag, execution, sentAt, ...one }) => {
+		if (kind !== 'dryRun' || tag === undefined) return [];
+		const turn = `${execution.id} ${turnOf(tag)}`;
+		const at = shownAt.get(turn) ?? Infinity;
+		const isShown = one.started !== undefined && one.status === 202;
+		if (isShown) shownAt.set(turn, Math.min(at, one.answeredAt));
+		return sentAt > at ? [`dry run ${number} was sent after one had started a run`] : [];
+	});
+}

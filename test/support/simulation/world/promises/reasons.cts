@@ -1,3 +1,4 @@
+import { UNSENT } from '../answers.cts';
 import { itemOf, NEW_KEY, organizationOf, type SeenRequest } from '../history.cts';
 import type { ExecutionSpec } from '../world.cts';
 import { isTrue, textOf, type Facts, type SaidFailure } from './facts.cts';
@@ -50,11 +51,19 @@ function isUnclear({ kind, status, fault, isOwn, answeredAt, isCut }: SeenReques
 	if (status === 302 || status === 303) return true;
 	if (answeredAt === Infinity || isCut) return true;
 	if (isOwn || status === 429 || status === 401) return false;
-	return !['refused', 'dns', 'certificate', 'redirect', 'blocked'].includes(fault ?? '');
+	return fault !== 'redirect' && !UNSENT.includes(fault!);
 }
 
 const crashed = ({ history }: Facts, { attempt }: SaidFailure) =>
 	history.attempts.some(({ index, status }) => index === attempt.index && status === 'crashed');
+
+/** Whether a dry run of the execution, or of one that it is a Retry of, has started a run. */
+function wasDryRunStarted({ history }: Facts, { attempt }: SaidFailure): boolean {
+	return history.requests.some(
+		({ kind, started, execution }) =>
+			kind === 'dryRun' && started !== undefined && execution.index === attempt.index,
+	);
+}
 
 /** What messages say, and what must have happened where they say so. The first that fits counts. */
 const CLAIMS: Claim[] = [
@@ -62,12 +71,16 @@ const CLAIMS: Claim[] = [
 	[
 		/^An earlier attempt may have started/,
 		(facts, failure, sent) =>
-			sent.some(isUnclear) ||
-			crashed(facts, failure) ||
-			hasStopped(facts, failure) ||
-			// Whether n8n may have resumed it is known by the clock that n8n has.
-			!facts.isClockRight,
+			wasDryRunStarted(facts, failure) ||
+			// A dry run starts nothing, whatever has come before.
+			(facts.spec(failure.attempt).operation !== 'dryRun' &&
+				(sent.some(isUnclear) ||
+					crashed(facts, failure) ||
+					hasStopped(facts, failure) ||
+					// Whether n8n may have resumed it is known by the clock that n8n has.
+					!facts.isClockRight)),
 	],
+	[/The service started a run in place of a dry run/, wasDryRunStarted],
 	[/\(a run may have been started\)/, (_facts, _failure, sent) => sent.some(isUnclear)],
 	[
 		/has not finished (within|before the workflow's)/,
@@ -132,6 +145,7 @@ const CLAIMS: Claim[] = [
 	[/connection to the service was lost/, met('reset')],
 	[/^The service did not answer in time/, met('timeout', 'drips')],
 	[/certificate is not trusted/, met('certificate')],
+	[/^No secure connection to the service/, met('handshake')],
 	[
 		/^The run was not found/,
 		(_facts, _failure, sent) => sent.some(({ code }) => code === 'run_not_found'),

@@ -13,8 +13,10 @@ import { isTrue, type Facts } from './facts.cts';
 export function startedOnce(facts: Facts): string[] {
 	const { history } = facts;
 	return [...facts.runsByTag].flatMap(([tag, runs]) => {
-		// Those that 'Get a run' is given are nobody's.
-		const started = runs.flatMap((run) => (run.request ? [{ ...run, request: run.request }] : []));
+		// Those that 'Get a run' is given are nobody's, and of those of a dry run the node may not know.
+		const started = runs.flatMap((run) =>
+			run.request?.kind === 'create' ? [{ ...run, request: run.request }] : [],
+		);
 		return started.flatMap((run, at) => {
 			const { request } = run;
 			const first = started

@@ -1,0 +1,59 @@
+import type { IExecuteFunctions } from 'n8n-workflow';
+
+import type { Parking } from '../engine/parking';
+import { failureOf } from '../failure';
+import { failed, recordsOf, toBegin, type Item, type ItemThatIs } from '../item';
+import { resultOfNow } from '../waiting/output';
+import { onClockOfNow, withOptions } from '../waiting/wait';
+import { heldBack } from './heldBack';
+import type { Memory } from './memory';
+import type { Operation } from './operation';
+import { runOfDryRun, startedByDryRun } from './startedByDryRun';
+import { readWaitPlan } from './waitPlan';
+
+/** What a pass of the node begins with. */
+interface Pass {
+	context: IExecuteFunctions;
+	operation: Operation;
+	memory: Memory;
+	parking: Parking;
+}
+
+/**
+ * Brings an item up to date for a pass of the node: if it is in doubt, it is held back if it would start a run and
+ * has nothing to go on from, and a wait gets the clock of this pass. After a crash, it gets the current options, which
+ * the user may have changed.
+ */
+export async function toThisPass(item: Item, index: number, pass: Pass): Promise<Item> {
+	const { memory, parking } = pass;
+	const own =
+		item.is === 'inDoubt' || item.is === 'notBegun' ? fromRecords(item, index, pass) : item;
+	const now = own.is === 'waiting' ? { ...own, wait: onClockOfNow(own.wait, parking) } : own;
+	const isRecovered = memory.opening.beginning === 'afterCrash';
+	const hasOptions = now.is === 'waiting' || now.is === 'done';
+	return isRecovered && hasOptions ? await withOptionsOfNow(now, index, pass) : now;
+}
+
+function fromRecords(item: Item, index: number, { context, operation }: Pass): Item {
+	const records = recordsOf(item);
+	const run = runOfDryRun(item);
+	if (run) return failed(item, startedByDryRun(run));
+	const isOnlyDoubt = records.length > 0 && records.every(({ is }) => is === 'inDoubt');
+	const startsRun = isOnlyDoubt && operation.startsRun?.(context, index);
+	return startsRun ? heldBack(item) : toBegin(records);
+}
+
+async function withOptionsOfNow(
+	item: ItemThatIs<'waiting' | 'done'>,
+	index: number,
+	{ context, operation, parking }: Pass,
+): Promise<Item> {
+	try {
+		const work = { context, itemIndex: index, parking };
+		const { waits, options, where } = await readWaitPlan(work, operation.runs === 'starts');
+		if (item.is === 'done') return waits ? resultOfNow(item, options) : item;
+		return waits ? withOptions(item, { options, where }, parking) : toBegin(recordsOf(item));
+	} catch (thrown) {
+		return failed(item, failureOf(thrown));
+	}
+}
