@@ -52,6 +52,7 @@ export function credentialsFor({ service, empty, untrusted }: Addresses) {
 		empty: at(empty),
 		untrusted: at(untrusted),
 		nobodyThere: at('http://127.0.0.1:9/api/v1'),
+		plainHttp: at(service.replace('http:', 'https:')),
 		noAddress: at(''),
 		otherScheme: at('ftp://agents.example.com/api/v1'),
 		noHost: at('https://'),
@@ -348,6 +349,12 @@ export const errors: Row[] = [
 		{ parameters: create(1), credential: 'nobodyThere' },
 		'No connection to the service could be made',
 		"Check the host and port of the credential's 'Base URL'",
+	],
+	[
+		'the address begins with https, and the service speaks plain http',
+		{ parameters: create(1), credential: 'plainHttp' },
+		'No secure connection to the service could be made',
+		'whether it must begin with http:// in place of https://',
 	],
 	[
 		"nobody trusts the service's certificate",

@@ -221,13 +221,21 @@ const checkedLater = {
 	}),
 };
 
-/** Many items of a key that may have few runs under way, and to whose further creates the service says when to come again. */
+/** Creates of the first moments, whose answers never end. */
+const dripping = faultOf(fc.constant('drips'), fc.constant('create')).map((made) => ({
+	...made,
+	fromMs: 0,
+	untilMs: 2_000,
+}));
+
+/** Many items of a key that may have few runs under way; some services say when further creates may come again. */
 export const quotas: fc.Arbitrary<Part> = fc.record({
 	service: services({
 		...untroubled,
+		faults: fc.array(dripping, { maxLength: 1 }),
 		quota: quotaOf({
 			runs: fc.integer({ min: 10, max: 30 }),
-			retryAfter: fc.constantFrom('20', '60', '120'),
+			retryAfter: fc.constantFrom(undefined, '20', '60', '120'),
 			isBudget: fc.constantFrom(undefined, true),
 			refusesDryRuns: fc.constantFrom(undefined, true),
 		}),

@@ -23,6 +23,7 @@ import {
 	pollsBesideRefusedCreates,
 	pollsInMeasure,
 	pollsOnlyWhatWaits,
+	sendsRefusedCreatesAgain,
 } from './promises/polls.cts';
 import { failsForAReason, tellsOfDoubt, temporaryFailuresPass } from './promises/reasons.cts';
 import { refusesLast, triesAgain } from './promises/retries.cts';
@@ -51,6 +52,7 @@ export const invariants: Record<string, (facts: Facts) => string[]> = {
 	'A limit that has risen is used': usesRisenLimits,
 	'A run is polled neither too often nor too seldom': pollsInMeasure,
 	'Runs are polled while creates alone are refused': pollsBesideRefusedCreates,
+	'Creates that are refused are sent again': sendsRefusedCreatesAgain,
 	'A run that is not waited for is not polled': pollsOnlyWhatWaits,
 	'Few requests are refused': fewAreRefused,
 	'Requests are spread over time': doesNotFlood,

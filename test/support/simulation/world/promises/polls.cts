@@ -1,7 +1,9 @@
-import { organizationOf, type SeenRequest } from '../history.cts';
+import { organizationOf, type History, type SeenRequest } from '../history.cts';
+import type { FaultSpec } from '../world.cts';
 import type { Facts } from './facts.cts';
 import { roundMs } from './limits.cts';
 import { askedMs } from './pace.cts';
+import { LONGEST_BACKOFF_MS } from './reasons.cts';
 
 /** The longest delay between two polls of a run, and what n8n may be late beside, in ms. */
 const LONGEST_DELAY_MS = 600_000;
@@ -136,21 +138,27 @@ const OF_DURATION = 0.3;
 /** If fewer runs may be under way, refused creates look like those of a low limit of requests. */
 const FEW_RUNS = 10;
 
+/** The longest pause that a refused create asks for, or that the node makes; undefined if something else disturbs. */
+function pauseOfRefusedCreatesMs({ world, kills }: History): number | undefined {
+	const { quota, limiter, faults, odd } = world.service;
+	const isOther = ({ kind, on }: FaultSpec) => kind !== 'drips' || on !== 'create';
+	const { clockChanges = [] } = world;
+	const disturbances = [
+		limiter ?? [],
+		odd ?? [],
+		clockChanges,
+		kills,
+		faults.filter(isOther),
+	].flat();
+	if (!quota || quota.runs < FEW_RUNS || disturbances.length > 0) return undefined;
+	return quota.retryAfter ? Number(quota.retryAfter) * 1_000 : LONGEST_BACKOFF_MS;
+}
+
 /** Where no more runs may be under way, those that are have their polls nevertheless. */
 export function pollsBesideRefusedCreates(facts: Facts): string[] {
-	const { service, clockChanges } = facts.history.world;
-	const { quota, limiter, faults, odd } = service;
-	if (
-		!quota?.retryAfter ||
-		quota.runs < FEW_RUNS ||
-		limiter ||
-		faults.length > 0 ||
-		odd ||
-		clockChanges
-	)
-		return [];
-	if (facts.history.kills.length > 0) return [];
-	const pausesMs = PAUSES * Number(quota.retryAfter) * 1_000;
+	const pauseMs = pauseOfRefusedCreatesMs(facts.history);
+	if (pauseMs === undefined) return [];
+	const pausesMs = PAUSES * pauseMs;
 	return facts.history.runs.flatMap((run) => {
 		const polls = facts.requestsByRun.get(run.id) ?? [];
 		const noticed = polls.find(
@@ -164,5 +172,22 @@ export function pollsBesideRefusedCreates(facts: Facts): string[] {
 		return lateMs > mostMs
 			? [`${run.id} was noticed ${Math.round(lateMs / 1_000)} s after its end`]
 			: [];
+	});
+}
+
+/** Refused creates are sent again for as long as their items wait, since runs may be started again at any time. */
+export function sendsRefusedCreatesAgain(facts: Facts): string[] {
+	const pauseMs = pauseOfRefusedCreatesMs(facts.history);
+	if (pauseMs === undefined) return [];
+	const mostMs = NOTICED_WITHIN_MS + PAUSES * pauseMs;
+	return facts.history.attempts.flatMap((attempt) => {
+		const own = facts.history.requests.filter(
+			({ kind, execution }) => kind === 'create' && execution === attempt,
+		);
+		return own.flatMap(({ number, status, answeredAt }, at) => {
+			const untilAt = own[at + 1]?.sentAt ?? attempt.endedAt ?? Infinity;
+			const isSilent = status === 429 && untilAt - answeredAt > mostMs;
+			return isSilent ? [`no create was sent for ${untilAt - answeredAt} ms after ${number}`] : [];
+		});
 	});
 }
