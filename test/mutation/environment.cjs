@@ -3,10 +3,19 @@ const { TestEnvironment } = require('jest-environment-node');
 /** The names of the tests in each file that has run, as Jest's name pattern sees them. */
 const namesIn = new Map();
 
+/** How many times as often as without its change the code of a mutant is run before it counts as endless. */
+const ENDLESS = 5;
+
+/** The same for StrykerJS, whose limit takes minutes to reach. */
+const ENDLESS_FOR_STRYKER = 100;
+
 /** One failed test is enough to kill a mutant, so the tests after it are skipped. */
 class Environment extends TestEnvironment {
 	/** The mutant that a test has failed for. */
 	static killed;
+
+	/** How often the code of which mutant may be run. */
+	static limitOf = {};
 
 	mutant = process.env.__STRYKER_ACTIVE_MUTANT__;
 
@@ -14,6 +23,18 @@ class Environment extends TestEnvironment {
 		super(config, context);
 		this.names = namesIn.get(context.testPath) ?? new Set();
 		namesIn.set(context.testPath, this.names);
+	}
+
+	async setup() {
+		await super.setup();
+		const { limitOf } = Environment;
+		const counted = this.global[this.global.__strykerGlobalNamespace__];
+		if (counted?.hitLimit === undefined) return;
+		if (limitOf.mutant !== this.mutant) {
+			limitOf.mutant = this.mutant;
+			limitOf.hits = (counted.hitLimit / ENDLESS_FOR_STRYKER) * ENDLESS;
+		}
+		counted.hitLimit = limitOf.hits;
 	}
 
 	/** Whether a file may have tests whose names match. */
