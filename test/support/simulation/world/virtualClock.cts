@@ -16,13 +16,13 @@ const REPLACED = ['setTimeout', 'clearTimeout', 'Date', 'performance'] as const;
 /** The date at which every virtual clock begins, in ms since the epoch. */
 const FIRST_DATE = Date.UTC(2026, 0, 1);
 
-/** More timers than any code sets at one moment, unless it never lets go. */
-const MOST_WITHOUT_TIME = 20_000;
+/** More than any code does at one moment, unless it never lets go: timers that it sets, and readings of the clock. */
+const MOST_WITHOUT_TIME = { timers: 20_000, readings: 500_000 };
 
 /** How long n8n may take to load what it has not loaded yet, where nothing else is left to happen, in real ms. */
 const LOADING_MS = 100;
 
-/** What is said where no time passes any more, before the process ends. */
+/** What is done where no time passes any more. */
 export const standstill = {
 	tell(at: number): void {
 		process.stdout.write(`BROKEN The node ends: it stands still at ${at} ms\n`);
@@ -48,8 +48,8 @@ export class VirtualClock {
 
 	private countedAt = 0;
 
-	/** How many timers were set in this step. */
-	private counted = 0;
+	/** How many timers were set in this step, and how often the clock was read. */
+	private counted = { timers: 0, readings: 0 };
 
 	/** @param random decides the order of timers of the same instant */
 	constructor(private readonly random: () => number) {}
@@ -135,7 +135,7 @@ export class VirtualClock {
 		}
 		return {
 			setTimeout: (run: (...given: unknown[]) => void, ms = 0, ...given: unknown[]) => {
-				this.lookAtTime();
+				this.lookAtTime('timers');
 				// Node.js waits 1 ms where it is asked for less.
 				return this.after(Math.max(ms, 1), () => run(...given), this.owner);
 			},
@@ -143,16 +143,27 @@ export class VirtualClock {
 				if (timer) timer.run = () => {};
 			},
 			Date: VirtualDate,
-			performance: { now: () => this.now },
+			performance: {
+				now: () => {
+					this.lookAtTime('readings');
+					return this.now;
+				},
+			},
 		};
 	}
 
-	/** Code that goes on without time passing freezes n8n, and nothing here can stop it but the process's end. */
-	private lookAtTime(): void {
-		if (this.countedAt !== this.steps) Object.assign(this, { countedAt: this.steps, counted: 0 });
-		this.counted++;
-		if (this.counted < MOST_WITHOUT_TIME) return;
+	/** Code that goes on without time passing freezes n8n. It ends with an error, if it does not catch all of them. */
+	private lookAtTime(what: keyof typeof MOST_WITHOUT_TIME): void {
+		if (this.countedAt !== this.steps) {
+			this.countedAt = this.steps;
+			this.counted = { timers: 0, readings: 0 };
+		}
+		this.counted[what]++;
+		if (this.counted[what] < MOST_WITHOUT_TIME[what]) return;
+		// From now on, whatever looks at the time fails.
+		this.countedAt = this.steps = Infinity;
 		standstill.tell(this.now);
+		throw new Error(`Time stands still at ${this.now} ms`);
 	}
 
 	private take(): Timer | undefined {
