@@ -93,7 +93,7 @@ function namesOf({ name, saysRetryAfter }: Case): string[] {
 
 function reasonOf({ name, roundTripMs }: Case): string {
 	if (/ in (15|30) s/.test(name)) {
-		return 'The first closure is taken for one of a window of 10 s or a minute; the rate then grows to the limit';
+		return 'The first refusal period is taken for one of a window of 10 s or a minute; the rate then grows to the limit';
 	}
 	if (name.startsWith('10 in')) {
 		return 'Its requests are 6 s apart, and one that is refused is a tenth of what a minute carries';

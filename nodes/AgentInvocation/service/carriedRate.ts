@@ -1,4 +1,4 @@
-import { wholeWindow, type Closure } from './closure';
+import { wholeWindow, type RefusalPeriod } from './refusalPeriod';
 import {
 	ALMOST,
 	GROWTH,
@@ -9,7 +9,7 @@ import {
 	RATE,
 	SECOND,
 	SHORT_MS,
-	STEP_CLOSURES,
+	STEP_PERIODS,
 	WINDOWS_MS,
 } from './paceTuning';
 import { RecentRequests } from './recentRequests';
@@ -52,10 +52,10 @@ export class CarriedRate {
 	/** For how long the rate was used and has grown since the latest refusal, in ms. */
 	private grownMs = 0;
 
-	/** Whether the service was closed for so long that its limit is one of a longer time than a second. */
+	/** Whether the service refused for so long that its limit is one of a longer time than a second. */
 	private isWindowKnown = false;
 
-	/** How many closures in a row came after few requests. */
+	/** How many refusal periods in a row came after few requests. */
 	private fewInARow = 0;
 
 	readonly recent = new RecentRequests(3 * HOLD_MS);
@@ -128,7 +128,7 @@ export class CarriedRate {
 	 *
 	 * @param wasExceeded whether requests may have been sent faster than the rate
 	 */
-	slowDown({ from, ranMs }: Closure, wasExceeded: boolean): void {
+	slowDown({ from, ranMs }: RefusalPeriod, wasExceeded: boolean): void {
 		// A pause that was too short says nothing about the rate.
 		const inRun = this.recent.carried(from - ranMs, from);
 		if (inRun === 0) return;
@@ -155,31 +155,31 @@ export class CarriedRate {
 	}
 
 	/**
-	 * The service carries requests again. If it was closed for some seconds, up to a minute, its limit may be one
+	 * The service carries requests again. If it refused for some seconds, up to a minute, its limit may be one
 	 * of a longer time than a second: what it has carried is spread over the time in which requests were sent and
-	 * the time in which it was closed. A longer time is taken for an outage, which says nothing about the limit.
+	 * the time in which it refused. A longer time is taken for an outage, which says nothing about the limit.
 	 */
-	learnLimit({ from, until, ranMs }: Closure, now: number): void {
-		const closedMs = until - from;
-		if (closedMs > HOLD_MS + SECOND) return;
-		// Twice in a row, few requests between two closures are not by chance.
+	learnLimit({ from, until, ranMs }: RefusalPeriod, now: number): void {
+		const refusedMs = until - from;
+		if (refusedMs > HOLD_MS + SECOND) return;
+		// Twice in a row, few requests between two refusal periods are not by chance.
 		if (this.fewInARow < 2) {
-			if (closedMs > SECOND && closedMs < SHORT_MS) return;
+			if (refusedMs > SECOND && refusedMs < SHORT_MS) return;
 			// If more was carried in such a time before, it is not a limit that refuses.
 			const inRun = this.recent.carried(from - ranMs, from);
-			if (inRun < ALMOST * this.recent.mostInARow(ranMs + closedMs, from)) return;
+			if (inRun < ALMOST * this.recent.mostInARow(ranMs + refusedMs, from)) return;
 		}
-		const isGuess = closedMs > SECOND && !this.isWindowKnown;
-		const stepMs = STEP_CLOSURES * (isGuess ? WINDOWS_MS.short : closedMs);
+		const isGuess = refusedMs > SECOND && !this.isWindowKnown;
+		const stepMs = STEP_PERIODS * (isGuess ? WINDOWS_MS.short : refusedMs);
 		this.stepMs = Math.min(Math.max(stepMs, this.stepMs * ALMOST, SECOND), 2 * HOLD_MS);
-		if (closedMs <= SECOND || ranMs === 0) return;
+		if (refusedMs <= SECOND || ranMs === 0) return;
 		const openMs = Math.max(ranMs, SECOND);
-		const carried = this.carriedASecond(from, ranMs, Math.max(this.measuredMs, closedMs));
-		const seenMs = openMs + closedMs;
+		const carried = this.carriedASecond(from, ranMs, Math.max(this.measuredMs, refusedMs));
+		const seenMs = openMs + refusedMs;
 		const windowMs = isGuess ? wholeWindow(seenMs) : seenMs;
 		this.isWindowKnown = true;
-		// Refusals that come at any rate do not lower it below one request in as long as the service was closed.
-		this.find(Math.max((carried * openMs * ALMOST) / windowMs, SECOND / closedMs));
+		// Refusals that come at any rate do not lower it below one request in as long as the service refused.
+		this.find(Math.max((carried * openMs * ALMOST) / windowMs, SECOND / refusedMs));
 		this.growsAt = now + HOLD_MS;
 	}
 

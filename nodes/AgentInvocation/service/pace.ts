@@ -1,5 +1,5 @@
 import type { Answer } from './answer';
-import type { Closure } from './closure';
+import type { RefusalPeriod } from './refusalPeriod';
 import {
 	CATCH_UP_MS,
 	LEAST_BY_CHANCE,
@@ -38,7 +38,7 @@ export class Pace {
 	/** When the first request after the latest pause was sent; absent until it was. */
 	private resumedAt: number | undefined;
 
-	private closure: Closure | undefined;
+	private refusalPeriod: RefusalPeriod | undefined;
 
 	/** When the request was sent whose refusal, without `Retry-After`, may be a stray one. The next answer tells. */
 	private suspectAt: number | undefined;
@@ -71,13 +71,14 @@ export class Pace {
 		const due = Math.max(this.pausedUntil, this.nextAt);
 		const lateMs = now - due;
 		if (this.resumedAt === undefined && now >= this.pausedUntil) {
-			if (lateMs > SHORT_MS) this.closure = undefined;
+			if (lateMs > SHORT_MS) this.refusalPeriod = undefined;
 			this.resumedAt = now;
 			this.carriedBefore = this.carried;
 			this.rate.resume(now);
 			// After the first pause, the limit is learned at once, from how long the service has asked to wait. After a
 			// further one, which shows that the first was too short, it is learned from the first answer.
-			if (this.closure && this.pausesInARow === 1) this.rate.learnLimit(this.closure, now);
+			if (this.refusalPeriod && this.pausesInARow === 1)
+				this.rate.learnLimit(this.refusalPeriod, now);
 		}
 		// After a time without requests there is nothing to catch up with.
 		const from = lateMs > 0 && lateMs < CATCH_UP_MS ? due : now;
@@ -113,8 +114,8 @@ export class Pace {
 	 */
 	isRefusedTooSoon(refusal: Answer): boolean {
 		const askedMs = retryAfterMs(refusal);
-		if (!this.closure || askedMs === 0) return false;
-		const { from, ranMs } = this.closure;
+		if (!this.refusalPeriod || askedMs === 0) return false;
+		const { from, ranMs } = this.refusalPeriod;
 		const carried = this.carried - this.carriedBefore;
 		// Whole seconds are asked for, so the last one may have been too much. Of the requests since the pause, some may
 		// still be under way.
@@ -134,20 +135,23 @@ export class Pace {
 		if (isNew) {
 			const sinceMs = sentAt - (this.suspectAt ?? sentAt);
 			if (sinceMs > SHORT_MS + this.rate.apartMs) this.suspectAt = undefined;
-			if (!this.closure && this.suspectAt === undefined && askedMs === 0) {
+			if (!this.refusalPeriod && this.suspectAt === undefined && askedMs === 0) {
 				this.suspectAt = sentAt;
 				return;
 			}
-			this.closure ??= this.close(this.suspectAt ?? sentAt);
+			this.refusalPeriod ??= this.beginRefusalPeriod(this.suspectAt ?? sentAt);
 			this.suspectAt = undefined;
 			this.resumedAt = undefined;
 			this.pausesInARow++;
 			// Whole seconds are asked for, so the last one may have been too much.
-			this.closure.until = Math.max(this.closure.until, sentAt + Math.max(askedMs - SECOND, 0));
+			this.refusalPeriod.until = Math.max(
+				this.refusalPeriod.until,
+				sentAt + Math.max(askedMs - SECOND, 0),
+			);
 		}
 		// A refusal from before a pause may come after other requests were carried.
 		const backoff = backoffMs(answer, Math.max(this.pausesInARow, 1));
-		const refusedMs = this.closure ? now - this.closure.from : 0;
+		const refusedMs = this.refusalPeriod ? now - this.refusalPeriod.from : 0;
 		const longestMs = Math.max(SHORT_MS, refusedMs * PART_OF_REFUSED);
 		const pauseMs = askedMs || Math.min(backoff, longestMs);
 		this.pauseUntil(now + pauseMs);
@@ -159,20 +163,20 @@ export class Pace {
 			this.rate.meetStray(this.suspectAt, now, this.ranMs(now));
 			this.suspectAt = undefined;
 		}
-		if (this.closure && this.pausesInARow > 1) {
-			this.rate.learnLimit(this.closure, now);
+		if (this.refusalPeriod && this.pausesInARow > 1) {
+			this.rate.learnLimit(this.refusalPeriod, now);
 			this.nextAt = Math.max(now, sentAt + this.rate.apartMs);
 		}
-		this.closure = undefined;
+		this.refusalPeriod = undefined;
 		this.pausesInARow = 0;
 	}
 
 	/** The service begins to refuse. */
-	private close(from: number): Closure {
-		const closure = { from, until: from, ranMs: this.ranMs(from) };
-		this.rate.slowDown(closure, !this.wasRefused);
+	private beginRefusalPeriod(from: number): RefusalPeriod {
+		const period = { from, until: from, ranMs: this.ranMs(from) };
+		this.rate.slowDown(period, !this.wasRefused);
 		this.wasRefused = true;
-		return closure;
+		return period;
 	}
 
 	/** For how long requests had been sent at a moment since the latest pause, in ms. */

@@ -31,10 +31,10 @@ export const RATE = { first: 80, highest: 1_000 };
 export const GROWTH = { unlimited: 1.5, limited: 1.08 };
 
 /**
- * A step takes this many times as long as the service was closed, or as a short window where it is a guess.
+ * A step takes this many times as long as the service refused, or as a short window where it is a guess.
  * With 3, '60 in 60 s, fixed' is silent for 7 s; with 1, '600 in 60 s, fixed' is for 24 s.
  */
-export const STEP_CLOSURES = 4;
+export const STEP_PERIODS = 4;
 
 /** For how long a found rate is kept, in ms. With 10 s, '600 in 60 s, sliding' is silent for 59 s. */
 export const HOLD_MS = WINDOWS_MS.long;

@@ -1,7 +1,7 @@
 import { SECOND, WINDOWS_MS } from './paceTuning';
 
 /** A time in which the service refuses. Moments are those of the clock, in ms. */
-export interface Closure {
+export interface RefusalPeriod {
 	/** When its first refused request was sent. */
 	from: number;
 	/** Until when it is known to have lasted. */
