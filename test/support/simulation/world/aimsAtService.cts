@@ -221,9 +221,13 @@ const checkedLater = {
 	}),
 };
 
-/** Creates of the first moments, whose answers never end. */
+/**
+ * Some creates of the first moments, whose answers never end. If most were such, nothing would be carried for
+ * minutes, and the node would take that for a low limit.
+ */
 const dripping = faultOf(fc.constant('drips'), fc.constant('create')).map((made) => ({
 	...made,
+	share: Math.min(made.share, 0.3),
 	fromMs: 0,
 	untilMs: 2_000,
 }));
