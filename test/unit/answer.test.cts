@@ -40,14 +40,12 @@ test.each([
 		ofAllAddresses(systemError('ETIMEDOUT', 'connect'), systemError('ETIMEDOUT', 'read')),
 		'timedOut',
 	],
-	...[
-		'ERR_SSL_SSLV3_ALERT_HANDSHAKE_FAILURE',
-		'ERR_SSL_TLSV13_ALERT_CERTIFICATE_REQUIRED',
-		'ERR_SSL_TLSV1_ALERT_UNKNOWN_CA',
-		'ERR_SSL_TLSV1_ALERT_PROTOCOL_VERSION',
-		'ERR_SSL_WRONG_VERSION_NUMBER',
-		'ERR_TLS_HANDSHAKE_TIMEOUT',
-	].map((code): [object, string] => [systemError(code, 'read'), 'notSecured']),
+	[systemError('EPROTO', 'write'), 'notSecured'],
+	[systemError('ERR_SSL_TLSV13_ALERT_CERTIFICATE_REQUIRED', 'read'), 'notSecured'],
+	[systemError('ERR_TLS_HANDSHAKE_TIMEOUT', 'read'), 'notSecured'],
+	[systemError('EPROTO', 'read'), 'connectionLost'],
+	// Plain text in a secure connection, which may come in place of an answer.
+	[systemError('ERR_SSL_WRONG_VERSION_NUMBER', 'read'), 'connectionLost'],
 	[systemError('ERR_SSL_DECRYPTION_FAILED_OR_BAD_RECORD_MAC', 'read'), 'connectionLost'],
 ])('%j is %s', (cause, kind) => {
 	expect(readThrown(new Error('n8n says', { cause }), false).kind).toBe(kind);
@@ -239,7 +237,7 @@ test.each<[unknown, string, string]>([
 	[Object.assign(new Error('a'), { code: 'DEPTH_ZERO_SELF_SIGNED_CERT' }), 'notTrusted', 'a'],
 	[Object.assign(new Error('a'), { code: 'UNABLE_TO_VERIFY_LEAF_SIGNATURE' }), 'notTrusted', 'a'],
 	[Object.assign(new Error('a'), { code: 'ERR_TLS_CERT_ALTNAME_INVALID' }), 'notTrusted', 'a'],
-	[Object.assign(new Error('a'), { code: 'EPROTO' }), 'notSecured', 'a'],
+	[Object.assign(new Error('a'), { code: 'EPROTO' }), 'connectionLost', 'a'],
 	[Object.assign(new Error('a'), { code: 'ERR_UNESCAPED_CHARACTERS' }), 'notSent', 'a'],
 	[Object.assign(new Error('a'), { code: 'not an ERR_INVALID_URL' }), 'connectionLost', 'a'],
 	[Object.assign(new Error('a'), { code: 'no CERT' }), 'connectionLost', 'a'],

@@ -1,4 +1,6 @@
-import { execute } from '../support/simulation/ownWorld.cts';
+import { execute, OwnWorld } from '../support/simulation/ownWorld.cts';
+import type { Hand } from '../support/simulation/world/hand.cts';
+import { itemNumberOf } from '../support/simulation/world/history.cts';
 import { apiKeyOf } from '../support/simulation/world/answers.cts';
 
 /** A node whose credential has an expression: even items have another organization's than odd ones. */
@@ -69,5 +71,34 @@ test.each([undefined, 90_000])(
 		});
 		expect(jsons).toMatchObject([{ output: '0' }, { output: '1' }]);
 		expect(ms).toBeLessThan(90_000);
+	},
+);
+
+test.each(['failure', 'stop'])(
+	'no run is started once the node has to end, while n8n is slow to give the credential: %s',
+	async (how) => {
+		let readings = 0;
+		let refuses = true;
+		const hand: Hand = {
+			credential: async (item) => {
+				const isSlow = item === 1 && ++readings > 1;
+				if (isSlow) await new Promise<void>((resolve) => world.later(10_000, resolve));
+				return { baseUrl: `https://slow-${how}.example.com`, apiKey: apiKeyOf(0) };
+			},
+			respond: ({ kind, tag }) => {
+				if (kind !== 'create') return undefined;
+				if (refuses) {
+					world.later(1_000, () => (refuses = false));
+					return { statusCode: 429, headers: { 'retry-after': '3' } };
+				}
+				const isWrong = how === 'failure' && itemNumberOf(tag!) === 0;
+				return isWrong ? { statusCode: 401 } : undefined;
+			},
+		};
+		const world = new OwnWorld({ count: 2, hand });
+		if (how === 'stop') world.later(8_000, () => world.stop());
+		const { attempt } = await world.execute();
+		expect(world.started).not.toContain(1);
+		expect(attempt.endedAt! - attempt.beganAt).toBeLessThan(10_000);
 	},
 );

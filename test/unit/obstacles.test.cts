@@ -94,6 +94,16 @@ describe('somebody waits', () => {
 			'a webhook answered by a node below',
 			{ ...trigger('webhook', { responseMode: 'responseNode' }), ...responder },
 		],
+		['one whose mode is an expression', trigger('webhook', { responseMode: "={{ 'lastNode' }}" })],
+		[
+			'a chat that nodes answer',
+			trigger('chatTrigger', { options: { responseMode: 'responseNodes' } }),
+		],
+		['a form', trigger('formTrigger', { responseMode: 'lastNode' })],
+		[
+			'a Wait node that a call resumes',
+			trigger('wait', { resume: 'webhook', responseMode: 'lastNode' }),
+		],
 	])('behind %s', async (_, told) => {
 		expect(await obstacle(told)).toMatch(/answered with its result/);
 	});
@@ -109,9 +119,40 @@ describe('somebody waits', () => {
 			'a node that was to answer, and is not below',
 			{ ...trigger('webhook', { responseMode: 'responseNode' }), below: [{ type: 'set' }] },
 		],
+		['a node that has a mode like that', trigger('set', { responseMode: 'lastNode' })],
+		[
+			'a Wait node that time resumes',
+			trigger('wait', { resume: 'timeInterval', responseMode: 'lastNode' }),
+		],
 		['an answering node below a schedule', { ...trigger('scheduleTrigger', {}), ...responder }],
 	])('not behind %s', async (_, told) => {
 		expect(await obstacle(told)).toBeUndefined();
+	});
+
+	test.each(['trigger', 'retry', 'error', 'integrated'] as const)(
+		'of a call that has resumed a Wait node in the mode %s',
+		async (mode) => {
+			const told = trigger('wait', { resume: 'form', responseMode: 'lastNode' });
+			expect(await obstacle({ ...told, mode })).toMatch(/answered with its result/);
+		},
+	);
+
+	test.each([
+		['has not answered yet, perhaps in another branch', ['Webhook'], /answered/],
+		['has answered', ['Webhook', 'Respond'], /^nobody$/],
+	])('where the node that is to answer %s', async (_, names, who) => {
+		const told: Told = {
+			before: [
+				{
+					name: 'Webhook',
+					type: 'n8n-nodes-base.webhook',
+					parameters: { responseMode: 'responseNode' },
+				},
+			],
+			below: [{ name: 'Respond', type: 'n8n-nodes-base.respondToWebhook' }],
+			held: { resultData: { runData: Object.fromEntries(names.map((name) => [name, [{}]])) } },
+		};
+		expect((await obstacle(told)) ?? 'nobody').toMatch(who);
 	});
 
 	describe('where several triggers lead to the node', () => {

@@ -282,3 +282,18 @@ describe('a create whose answer drips for ever keeps no other back', () => {
 		expect(world.seen(2).jsons.map(({ status }) => status)).toEqual(Array(3).fill('succeeded'));
 	});
 });
+
+test('creates that are refused for their agent alone hold others back for a minute or two, not for hours', async () => {
+	const world = new OwnWorld({
+		...trips,
+		count: 300,
+		runOf: () => ({ durationMs: 20 * SECOND }),
+		hand: refusing(0, undefined, { of: 1 }),
+		beside: [{ count: 5, onError: 'continueRegularOutput', options: { timeout: 3_600 } }],
+	});
+	const { jsons } = await world.execute();
+	expect(jsons.filter(({ status }) => status === 'succeeded')).toHaveLength(300);
+	expect(Math.max(...world.requestsOf(0).map(({ answeredAt }) => answeredAt))).toBeLessThan(
+		200 * SECOND,
+	);
+});

@@ -126,21 +126,24 @@ describe('the parameter that the service means', () => {
 		);
 	});
 
-	test.each(["Unknown: 'a'", "Not the agent's: `value of a`", "Unknown: a. Available: ['b', 'c']"])(
+	test.each(["Unknown: 'a'", "Not the agent's: `value of a`", 'Unknown: a'])(
 		'is the only one that was given: %s',
 		(message) => {
 			expect(of('unknown_parameter', message, 'a')).toBe("Agent 7 has no parameter 'a'");
 		},
 	);
 
-	test.each(['Unknown', "'b' is required", 'The value of b is required', "Not 'banana'"])(
-		'is not the only one that was given if the service does not mention it: %s',
-		(message) => {
-			expect(of('unknown_parameter', message, 'a')).toBe(
-				'Agent 7 does not have one of the parameters',
-			);
-		},
-	);
+	test.each([
+		"Unknown: a. Available: ['b', 'c']",
+		'Unknown',
+		"'b' is required",
+		'The value of b is required',
+		"Not 'banana'",
+	])('is not the only one that was given if the service does not mention it: %s', (message) => {
+		expect(of('unknown_parameter', message, 'a')).toBe(
+			'Agent 7 does not have one of the parameters',
+		);
+	});
 
 	test.each([
 		'Unknown',
@@ -148,6 +151,8 @@ describe('the parameter that the service means', () => {
 		'Unknown: a',
 		"Unknown: a. Available: ['b']",
 		"'value of a' is no option of a; options: 'b'",
+		"It must be one of 'value of a', 'south'",
+		"None of its parameters 'a' and 'year'",
 	])('is not known of several: %s', (message) => {
 		expect(of('unknown_parameter', message, 'a', 'b')).toBe(
 			'Agent 7 does not have one of the parameters',

@@ -26,38 +26,61 @@ type ToldOfCaller = NonNullable<
 /** Who waits for the execution's result, as the end of a sentence; undefined if nobody does. */
 export async function whoWaits(context: IExecuteFunctions): Promise<string | undefined> {
 	const mode = context.getMode();
-	if (UNAWAITED_MODES.includes(mode)) return undefined;
+	const mayBeCall = ANSWERED_MODES.includes(mode);
+	if (isCallAnsweredLater(context, mayBeCall)) return WAITERS.webhook;
+	if (mayBeCall || UNAWAITED_MODES.includes(mode)) return undefined;
 	if (mode === 'integrated') return await whichCallerWaits(context, context.getExecutionId());
-	if (!ANSWERED_MODES.includes(mode)) return WAITERS.starter;
-	return isAnsweredWithOutput(context) ? WAITERS.webhook : undefined;
+	return WAITERS.starter;
 }
 
 /**
- * Whether the webhook or chat that started the execution is answered with what a node outputs. n8n would
- * answer it as soon as the execution is stored, in queue mode even where a 'Respond to Webhook' node after
- * this one is to answer.
+ * Whether a call that has started the execution, or resumed it at a Wait node, is answered only after this node. n8n
+ * would answer it as soon as the execution is stored, in queue mode even where a 'Respond to Webhook' node is to.
+ *
+ * @param mayBeStart whether a webhook or a chat may have started the execution
  */
-function isAnsweredWithOutput(context: IExecuteFunctions): boolean {
+function isCallAnsweredLater(context: IExecuteFunctions, mayBeStart: boolean): boolean {
 	const { name } = context.getNode();
 	const before = context.getParentNodes(name, { includeNodeParameters: true });
 	// Only one of several triggers has started this execution: the one that has run data.
 	const runData = executionInMemory(context)?.resultData.runData ?? {};
-	const executed = before.filter((node) => runData[node.name] !== undefined);
-	const modes = (executed.length > 0 ? executed : before).map(responseModeOf);
-	if (modes.includes('lastNode') || modes.includes('streaming')) return true;
-	const below = context.getChildNodes(name);
-	return (
-		modes.includes('responseNode') && below.some(({ type }) => type.endsWith('.respondToWebhook'))
-	);
+	const hasRun = (node: { name: string }) => runData[node.name] !== undefined;
+	const executed = before.some(hasRun) ? before.filter(hasRun) : before;
+	return executed
+		.filter((node) => isWaitForCall(node) || mayBeStart)
+		.some((node) => {
+			const mode = responseModeOf(node);
+			if (mode !== 'responseNode') return mayAnswerLater(mode);
+			const responders = context
+				.getChildNodes(node.name)
+				.filter(({ type }) => type.endsWith('.respondToWebhook'));
+			return responders.length > 0 && !responders.some(hasRun);
+		});
 }
 
-/** How a trigger is answered; undefined where that is not set. */
-function responseModeOf(node: { type: string; parameters?: IDataObject }): unknown {
+/** A node, as far as it is told. */
+interface ToldNode {
+	type: string;
+	parameters?: IDataObject;
+}
+
+function isWaitForCall({ type, parameters }: ToldNode): boolean {
+	return type.endsWith('.wait') && ['webhook', 'form'].includes(String(parameters?.resume));
+}
+
+/** How a node answers calls; undefined where that is not set. */
+function responseModeOf(node: ToldNode): unknown {
 	const { type, parameters = {} } = node;
+	if (!isWaitForCall(node) && !/(webhook|trigger)$/i.test(type)) return undefined;
 	const { options } = parameters;
 	const chosen =
 		parameters.responseMode ?? (isJsonObject(options) ? options.responseMode : undefined);
-	return chosen ?? (type.endsWith('.chatTrigger') ? 'lastNode' : undefined);
+	return chosen ?? (/chatTrigger$/i.test(type) ? 'lastNode' : undefined);
+}
+
+/** Whether a response mode may be one that answers later. It may also be an expression. */
+function mayAnswerLater(mode: unknown): boolean {
+	return mode !== undefined && mode !== 'onReceived';
 }
 
 /**
@@ -116,6 +139,5 @@ function mayBeAnswered(
 	// The next entry is the trigger's own until n8n has stored any progress after it.
 	const [entry] = stored?.executionData?.nodeExecutionStack ?? [];
 	if (!entry || entry.source) return true;
-	const mode = responseModeOf(entry.node);
-	return mode !== undefined && mode !== 'onReceived';
+	return mayAnswerLater(responseModeOf(entry.node));
 }

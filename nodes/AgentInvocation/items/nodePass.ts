@@ -1,6 +1,6 @@
 import type { IExecuteFunctions, INodeExecutionData, NodeOutput } from 'n8n-workflow';
 
-import { clock } from '../clock';
+import { clock, orAborted } from '../clock';
 import { continues, mostAttempts } from '../engine/host';
 import { cancelledError } from '../engine/nodeError';
 import type { Parking } from '../engine/parking';
@@ -139,8 +139,8 @@ export class NodePass {
 	): Promise<Item> {
 		const { memory } = this;
 		try {
-			const work = await this.open(index, item, signal);
-			return signal.aborted ? item : await act(work);
+			const work = await orAborted(this.open(index, item, signal), signal);
+			return !work || signal.aborted ? item : await act(work);
 		} catch (thrown) {
 			if (thrown instanceof UnsafeError) this.unsafe ??= thrown.failure;
 			// The item as it was noted last: a run may have been started before this was thrown.

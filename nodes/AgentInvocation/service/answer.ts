@@ -91,8 +91,7 @@ const CONNECTING = /^(connect|getaddrinfo|query.*)$/;
 const TIMED_OUT = ['ECONNABORTED', 'ETIMEDOUT'];
 // Of the handshake, before the request is sent. Later, OpenSSL gives other ERR_SSL_... codes, as for a broken
 // record.
-const NOT_SECURED =
-	/^ERR_TLS_(?!CERT)|^EPROTO$|^ERR_SSL_.*(CERT|HANDSHAKE_FAILURE|PROTOCOL|VERSION|UNKNOWN_CA|UNRECOGNIZED_NAME)/;
+const NOT_SECURED = /^ERR_TLS_(?!CERT)|^ERR_SSL_.*CERT/;
 /** What Node.js says of a certificate that it has checked. */
 const NOT_TRUSTED = /CERT|SELF_SIGNED|UNABLE_TO_(GET|VERIFY)/;
 const NOT_SENT = /^ERR_(INVALID|UNESCAPED|BAD_OPTION)/;
@@ -114,7 +113,9 @@ export function readThrown(thrown: unknown, cancelled: boolean): Answer<never> {
 	const reason = asText(chain[chain.length - 1]?.message ?? thrown);
 	const has = (test: (code: string) => boolean) => codes.some(test);
 
-	if (has((code) => NOT_SECURED.test(code))) return { kind: 'notSecured', reason };
+	if (has((code) => NOT_SECURED.test(code)) || chain.some(wasSecuring)) {
+		return { kind: 'notSecured', reason };
+	}
 	if (has((code) => NOT_TRUSTED.test(code))) return { kind: 'notTrusted', reason };
 	if (has((code) => NOT_CONNECTED.includes(code)) || chain.some(wasConnecting)) {
 		return { kind: 'notConnected', reason };
@@ -137,6 +138,14 @@ function wasConnecting({ syscall, errors }: Record<string, unknown>): boolean {
 	return Array.isArray(errors) && errors.length > 0
 		? errors.every((error) => isJsonObject(error) && wasConnecting(error))
 		: typeof syscall === 'string' && CONNECTING.test(syscall);
+}
+
+/**
+ * Whether the handshake failed, as where the server speaks plain http. Anything but the handshake's own words may also
+ * come later, in place of an answer (tried with Node.js 20).
+ */
+function wasSecuring({ code, syscall }: Record<string, unknown>): boolean {
+	return code === 'EPROTO' && syscall === 'write';
 }
 
 function causes(thrown: unknown): Array<Record<string, unknown>> {

@@ -48,7 +48,7 @@ export const explanationsByCode: Record<string, SaysOfError> = {
 			"Check its ID, that 'Agent' is the agent that the run was created with, and that the API key in the credential belongs to the same organization.",
 	}),
 	unknown_parameter: (subject, error) => {
-		const culprit = culpritOf(subject, error);
+		const culprit = culpritOf(subject, error, ({ name }) => [name]);
 		return {
 			message: culprit
 				? `${capitalizedAgentOf(subject)} has no parameter '${shorten(culprit.name)}'`
@@ -58,7 +58,7 @@ export const explanationsByCode: Record<string, SaysOfError> = {
 		};
 	},
 	invalid_parameter_value: (subject, error) => {
-		const culprit = culpritOf(subject, error);
+		const culprit = culpritOf(subject, error, ({ name, value }) => [name, value]);
 		return {
 			message: culprit
 				? `Parameter '${shorten(culprit.name)}' of ${agentOf(subject)} cannot be '${shorten(culprit.value)}'`
@@ -121,23 +121,29 @@ function addressAdvice({ baseUrl }: Subject): string {
 		: "The credential's 'Base URL' usually ends in /api/v1, and this one does not.";
 }
 
+/** How much of a message is looked at for quotations, in UTF-16 units. */
+const LOOKED_AT = 2_000;
+
+const QUOTATION = /(?<!\w)(['"`])(.+?)\1(?!\w)/g;
+
 /**
- * The parameter that the service means: the only one whose name or value its message mentions. If several were
- * given, the mention must be in quotes, since any word may be a name.
+ * The parameter that the service means: the only one whose name or value its message mentions, if it quotes nothing
+ * else. If several were given, the mention must be in quotes, since any word may be a name.
+ *
+ * @param textsOf what the message may mention of a parameter
  */
 function culpritOf(
 	{ bindings = [] }: Subject,
 	{ message }: ServiceError,
+	textsOf: (binding: ParameterBinding) => string[],
 ): ParameterBinding | undefined {
-	const saidBy = (says: typeof mentions) => (binding: ParameterBinding) =>
-		says(message, binding.name) || says(message, binding.value);
-	const mentioned = bindings.filter(saidBy(mentions));
-	if (mentioned.length > 1) return undefined;
-	return bindings.length > 1 ? mentioned.find(saidBy(quotes)) : mentioned[0];
-}
-
-function quotes(message: string, text: string): boolean {
-	return ["'", '"', '`'].some((quote) => message.includes(quote + text + quote));
+	const mentioned = bindings.filter((one) => textsOf(one).some((text) => mentions(message, text)));
+	const [culprit] = mentioned;
+	if (!culprit || mentioned.length > 1) return undefined;
+	const { name, value } = culprit;
+	const quoted = [...message.slice(0, LOOKED_AT).matchAll(QUOTATION)].map(([, , text]) => text);
+	if (bindings.length > 1 && quoted.length === 0) return undefined;
+	return quoted.every((text) => text === name || text === value) ? culprit : undefined;
 }
 
 /** Whether a text stands in a message, and not only within another word. */

@@ -1,7 +1,7 @@
 import type { Answer } from './answer';
 import { Pace } from './pace';
 import { REFUSED_AMID_POLLS } from './paceTuning';
-import { retryAfterMs } from './retryPolicy';
+import { backoffRange, jittered, retryAfterMs } from './retryPolicy';
 
 /** What a request is: a create, which may be a dry run, or any other. */
 export type Priority = 'create' | 'poll';
@@ -21,6 +21,9 @@ export class PacesByPriority {
 
 	/** How many creates in a row were carried. */
 	private createsCarried = 0;
+
+	/** The pause after a refused create, in ms, where the service asks for none. */
+	private createsPauseMs = 0;
 
 	/** When the latest refusal of a poll came. */
 	private pollRefusedAt = -Infinity;
@@ -82,13 +85,22 @@ export class PacesByPriority {
 
 	private learnFromCreate(answer: Answer, sentAt: number, now: number): void {
 		const isRefused = answer.kind === 'rateLimited';
+		const isAskedToWait = retryAfterMs(answer) > 0;
 		this.createsUnderWay--;
 		this.createsCarried = isRefused ? 0 : this.createsCarried + 1;
-		this.creates.learn(answer, sentAt, now);
 		if (!isRefused) {
 			this.refusedAmidPolls = 0;
+			this.createsPauseMs /= 4;
+		} else if (this.areCreatesRefused && !isAskedToWait) {
+			// It is no limit of requests, so it says nothing about how fast creates may be sent.
+			this.creates.learn({ kind: 'notSent' }, sentAt, now);
+			this.createsPauseMs = Math.max(this.createsPauseMs * 2, backoffRange.first);
+			this.createsPauseMs = Math.min(this.createsPauseMs, backoffRange.longest);
+			this.creates.pauseUntil(now + jittered(this.createsPauseMs));
 			return;
 		}
+		this.creates.learn(answer, sentAt, now);
+		if (!isRefused) return;
 		if (this.wasPollCarried) this.refusedAmidPolls++;
 		this.wasPollCarried = false;
 		if (!this.areCreatesRefused) {
@@ -96,6 +108,7 @@ export class PacesByPriority {
 				this.creates.isRefusedTooSoon(answer) || this.refusedAmidPolls >= REFUSED_AMID_POLLS;
 			if (sentAt <= this.pollRefusedAt || !isAlone) return;
 			this.polls = new Pace(this.creates);
+			if (!isAskedToWait) this.creates = new Pace();
 		}
 		this.polls.pauseUntil(now + retryAfterMs(answer));
 	}

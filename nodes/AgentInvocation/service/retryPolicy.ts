@@ -68,7 +68,12 @@ export function refusedBackoffMs(refusals: number): number {
 
 function growing(factor: number, attempts: number): number {
 	const full = Math.min(backoffRange.first * factor ** (attempts - 1), backoffRange.longest);
-	return full * (0.75 + Math.random() / 2);
+	return jittered(full);
+}
+
+/** A pause that is a little shorter or longer, so that many executions do not come back in step. */
+export function jittered(ms: number): number {
+	return ms * (0.75 + Math.random() / 2);
 }
 
 /**

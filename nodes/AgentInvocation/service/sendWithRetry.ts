@@ -41,10 +41,10 @@ export async function sendOnce<T>(
 	if (turn === 'aborted') return { kind: 'aborted' };
 	if (turn === 'late') return { ...limiter.refusal, kind: 'late' };
 
-	await service.renew();
+	await orAborted(service.renew(), signal);
 	const sentAt = clock.now();
-	if (service.limiter !== limiter) {
-		// It has waited for its turn under the key before: under the new one, others may be waiting.
+	if (service.limiter !== limiter || signal?.aborted || sentAt >= deadline) {
+		// It has waited for its turn under the key before, or it is too late meanwhile.
 		limiter.learn(priority, { kind: 'notSent' }, sentAt);
 		return await sendOnce(service, request, patience);
 	}

@@ -34,6 +34,7 @@ function parse(json: string): IDataObject[string] {
 	// `trim` also removes a byte order mark.
 	const value: IDataObject[string] = JSON.parse(json.trim());
 	if (isDeeper(value, DEEPEST)) throw new SyntaxError('It is nested too deeply');
+	if (hasInfinity(value)) throw new SyntaxError('It has a number that is too large');
 	return value;
 }
 
@@ -43,6 +44,11 @@ const DEEPEST = 500;
 function isDeeper(value: unknown, levels: number): boolean {
 	if (typeof value !== 'object' || value === null) return false;
 	return levels === 0 || Object.values(value).some((inner) => isDeeper(inner, levels - 1));
+}
+
+function hasInfinity(value: unknown): boolean {
+	if (typeof value !== 'object' || value === null) return value === Infinity || value === -Infinity;
+	return Object.values(value).some(hasInfinity);
 }
 
 /**
