@@ -41,7 +41,7 @@ export async function sendOnce<T>(
 	if (turn === 'aborted') return { kind: 'aborted' };
 	if (turn === 'late') return { ...limiter.refusal, kind: 'late' };
 
-	await orAborted(service.renew(), signal);
+	await within(deadline - clock.now(), orAborted(service.renew(), signal));
 	const sentAt = clock.now();
 	if (service.limiter !== limiter || signal?.aborted || sentAt >= deadline) {
 		// It has waited for its turn under the key before, or it is too late meanwhile.

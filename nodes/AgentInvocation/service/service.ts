@@ -29,6 +29,9 @@ const CREDENTIAL_USED_MS = 1_000;
 /** How long n8n may take to read the credential, perhaps from an external secret store, in ms. */
 const LONGEST_READING_MS = 30_000;
 
+/** How long a wait is held up by that, in ms: its time limit may be near. Then each request waits for the credential. */
+const READING_FOR_WAIT_MS = 5_000;
+
 const limiters = shareByKey(() => new RateLimiter());
 
 /** The service behind one credential. */
@@ -81,10 +84,13 @@ export async function openService(
 ): Promise<Service> {
 	let readAt = clock.now();
 	let reading = readCredential(context, itemIndex);
-	const first = await reading.catch((thrown: unknown) => {
-		if (known === undefined) throw thrown;
-		return undefined;
-	});
+	const first =
+		known === undefined
+			? await reading
+			: await within(
+					READING_FOR_WAIT_MS,
+					reading.catch(() => undefined),
+				);
 	const baseUrl = known ?? first?.baseUrl ?? '';
 	let key = '';
 	let apiKey = '';

@@ -44,7 +44,7 @@ const ANSWERS: Record<FaultKind, Makes> = {
 	certificate: () => thrown('CERT_HAS_EXPIRED', undefined, 'certificate has expired'),
 	handshake: ({ number }) =>
 		number % 2 === 0
-			? thrown('EPROTO', undefined, 'wrong version number')
+			? thrown('EPROTO', 'write', 'wrong version number')
 			: thrown('ERR_SSL_TLSV13_ALERT_CERTIFICATE_REQUIRED', 'read', 'certificate required'),
 	serverError: ({ number, key }, { status }) =>
 		answer(

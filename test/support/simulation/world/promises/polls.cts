@@ -175,18 +175,27 @@ export function pollsBesideRefusedCreates(facts: Facts): string[] {
 	});
 }
 
+const PART_OF_REFUSED = 0.3;
+
 /** Refused creates are sent again for as long as their items wait, since runs may be started again at any time. */
-export function sendsRefusedCreatesAgain(facts: Facts): string[] {
-	const pauseMs = pauseOfRefusedCreatesMs(facts.history);
+export function sendsRefusedCreatesAgain({ history }: Facts): string[] {
+	const pauseMs = pauseOfRefusedCreatesMs(history);
 	if (pauseMs === undefined) return [];
 	const mostMs = NOTICED_WITHIN_MS + PAUSES * pauseMs;
-	return facts.history.attempts.flatMap((attempt) => {
-		const own = facts.history.requests.filter(
-			({ kind, execution }) => kind === 'create' && execution === attempt,
+	const keys = new Set(history.requests.map(({ key }) => organizationOf(key)));
+	return [...keys].flatMap((key) => {
+		// Executions take turns, with dry runs as well.
+		const sent = history.requests.filter(
+			(one) => ['create', 'dryRun'].includes(one.kind) && organizationOf(one.key) === key,
 		);
-		return own.flatMap(({ number, status, answeredAt }, at) => {
-			const untilAt = own[at + 1]?.sentAt ?? attempt.endedAt ?? Infinity;
-			const isSilent = status === 429 && untilAt - answeredAt > mostMs;
+		let refusedSince: number | undefined;
+		return sent.flatMap(({ number, status, answeredAt, execution }, at) => {
+			refusedSince = status === 429 ? (refusedSince ?? answeredAt) : undefined;
+			const nextAt = sent[at + 1]?.sentAt ?? Infinity;
+			const untilAt = Math.min(nextAt, execution.endedAt ?? Infinity);
+			// What has been refused for long is sent more seldom.
+			const longestMs = mostMs + (answeredAt - (refusedSince ?? answeredAt)) * PART_OF_REFUSED;
+			const isSilent = status === 429 && untilAt - answeredAt > longestMs;
 			return isSilent ? [`no create was sent for ${untilAt - answeredAt} ms after ${number}`] : [];
 		});
 	});
