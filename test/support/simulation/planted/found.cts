@@ -271,6 +271,24 @@ export const found: PlantedDefect[] = [
 		'REFUSED_AMID_POLLS = Infinity',
 	),
 	plant(
+		'a response mode that is an expression is not seen',
+		'engine/whoWaits.ts',
+		"return mode !== undefined && mode !== 'onReceived';",
+		"return mode === 'lastNode' || mode === 'responseNodes';",
+	),
+	plant(
+		'the call that has resumed a Wait node is not seen',
+		'engine/whoWaits.ts',
+		'isWaitForCall(node) || mayBeStart',
+		'mayBeStart',
+	),
+	plant(
+		"a chat's own nodes are not seen",
+		'engine/whoWaits.ts',
+		"return mode !== undefined && mode !== 'onReceived';",
+		"return mode !== undefined && mode !== 'onReceived' && mode !== 'responseNodes';",
+	),
+	plant(
 		"a gateway's error without an ID is the service's own",
 		'service/types.ts',
 		' || !isText(requestId)',

@@ -14,7 +14,7 @@ interface Told {
 
 interface Trigger {
 	type: string;
-	parameters: { responseMode?: string };
+	parameters: { resume?: string; responseMode?: string; options?: { responseMode: string } };
 }
 
 const SCHEDULE: Trigger = { type: 'n8n-nodes-base.scheduleTrigger', parameters: {} };
@@ -30,11 +30,27 @@ const ANSWERING: Trigger = {
 	parameters: { responseMode: 'lastNode' },
 };
 
+const PERHAPS_ANSWERING: Trigger = {
+	type: 'n8n-nodes-base.webhook',
+	parameters: { responseMode: "={{ $json.query.wait ? 'lastNode' : 'onReceived' }}" },
+};
+const CHAT_OF_NODES: Trigger = {
+	type: '@n8n/n8n-nodes-langchain.chatTrigger',
+	parameters: { options: { responseMode: 'responseNodes' } },
+};
+const WAIT_FOR_CALL: Trigger = {
+	type: 'n8n-nodes-base.wait',
+	parameters: { resume: 'webhook', responseMode: 'lastNode' },
+};
+
 const starters: Record<Starter, Told> = {
 	schedule: { mode: 'trigger', isFree: true, trigger: SCHEDULE },
 	manual: { mode: 'manual', isFree: true, trigger: MANUAL },
 	webhook: { mode: 'webhook', isFree: true, trigger: WEBHOOK },
 	answeringWebhook: { mode: 'webhook', isFree: false, trigger: ANSWERING },
+	perhapsAnsweringWebhook: { mode: 'webhook', isFree: false, trigger: PERHAPS_ANSWERING },
+	resumedByCall: { mode: 'trigger', isFree: false, trigger: WAIT_FOR_CALL },
+	chatOfNodes: { mode: 'webhook', isFree: false, trigger: CHAT_OF_NODES },
 	chat: { mode: 'webhook', isFree: false, trigger: CHAT },
 	evaluation: { mode: 'evaluation', isFree: false, trigger: EVALUATION },
 	// n8n runs a schedule by hand, too: then its mode does not tell that nobody waits.

@@ -151,6 +151,12 @@ export type Starter =
 	| 'manual'
 	| 'webhook'
 	| 'answeringWebhook'
+	/** A webhook whose way of answering is an expression. */
+	| 'perhapsAnsweringWebhook'
+	/** A schedule, and a Wait node that an answered call has resumed. */
+	| 'resumedByCall'
+	/** A chat that nodes answer. */
+	| 'chatOfNodes'
 	| 'chat'
 	| 'evaluation'
 	/** A schedule, in a workflow with an answering webhook beside it. */

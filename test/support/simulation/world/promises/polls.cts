@@ -195,7 +195,17 @@ export function sendsRefusedCreatesAgain({ history }: Facts): string[] {
 			const untilAt = Math.min(nextAt, execution.endedAt ?? Infinity);
 			// What has been refused for long is sent more seldom.
 			const longestMs = mostMs + (answeredAt - (refusedSince ?? answeredAt)) * PART_OF_REFUSED;
-			const isSilent = status === 429 && untilAt - answeredAt > longestMs;
+			const isSilent =
+				status === 429 &&
+				untilAt - answeredAt > longestMs &&
+				// Where nothing at all is carried any more, creates are given up.
+				history.requests.some(
+					(one) =>
+						organizationOf(one.key) === key &&
+						one.status === 200 &&
+						one.answeredAt > answeredAt &&
+						one.answeredAt < untilAt,
+				);
 			return isSilent ? [`no create was sent for ${untilAt - answeredAt} ms after ${number}`] : [];
 		});
 	});
