@@ -289,7 +289,7 @@ describe('if a check gets no answer', () => {
 				return json(202, { run_id: `r${answered}`, status: 'pending' });
 			},
 		};
-		const said = { count: 6, hand, service: { tripMs: [5, 3_000] as [number, number] } };
+		const said = { count: 6, hand, service: { tripMs: [1_000, 3_000] as [number, number] } };
 		const started = ['r2', 'r3', 'r4', 'r5', 'r6'];
 		const continued = await execute(checking({ ...said, ...CONTINUES }));
 		const named = continued.jsons

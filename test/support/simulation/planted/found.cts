@@ -131,8 +131,8 @@ export const found: PlantedDefect[] = [
 	plant(
 		'an answering webhook is not seen',
 		'engine/whoWaits.ts',
-		'return isAnsweredWithOutput(context) ? WAITERS.webhook : undefined;',
-		'return isAnsweredWithOutput(context) ? undefined : undefined;',
+		'isCallAnsweredLater(context, mayBeCall)',
+		'isCallAnsweredLater(context, false)',
 	),
 	plant(
 		"a caller's webhook is not seen",
@@ -155,8 +155,8 @@ export const found: PlantedDefect[] = [
 	plant(
 		'the trigger that did not run decides',
 		'engine/whoWaits.ts',
-		'executed.length > 0 ? executed : before',
-		'executed.length > 999 ? executed : before',
+		'before.some(hasRun) ? before.filter(hasRun) : before',
+		'before',
 	),
 	plant(
 		'an empty date of an end counts as an end',

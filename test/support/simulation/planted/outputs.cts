@@ -96,8 +96,8 @@ export const ofOutputs: PlantedDefect[] = [
 	plant(
 		'an execution is stored whose caller waits for it',
 		'engine/whoWaits.ts',
-		'if (!ANSWERED_MODES.includes(mode)) return WAITERS.starter;',
-		'',
+		'return WAITERS.starter;',
+		'return undefined;',
 	),
 	plant(
 		'the action of a pause keeps its input',
