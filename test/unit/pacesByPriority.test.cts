@@ -175,3 +175,43 @@ test('nor does the last of the seconds that the service asks for', () => {
 	client.send('create', { ...refusal, retryAfter: '1' });
 	expect(client.paces.areCreatesRefused).toBe(false);
 });
+
+describe('where creates alone are refused without Retry-After', () => {
+	const bare: Answer = { kind: 'rateLimited', status: 429 };
+	beforeEach(() => jest.spyOn(Math, 'random').mockReturnValue(0.5));
+	afterEach(() => jest.restoreAllMocks());
+
+	function refusedAlone(): Client {
+		const client = new Client();
+		for (let n = 0; n < 5; n++) {
+			for (let m = 0; m < 8; m++) client.send('poll', carried);
+			client.send('create', bare);
+		}
+		return client;
+	}
+	const pauseOf = ({ paces, now }: Client) => Math.round(paces.opensAt('create') - now);
+	function pauseAfter(client: Client, ...answers: Answer[]): number {
+		for (const answer of answers) client.send('create', answer);
+		return pauseOf(client);
+	}
+
+	test('creates pause for twice as long after each refusal, up to a minute', () => {
+		const client = refusedAlone();
+		const pauses = Array.from({ length: 9 }, () => pauseAfter(client, bare));
+		expect(pauses).toEqual([500, 1_000, 2_000, 4_000, 8_000, 16_000, 32_000, 60_000, 60_000]);
+	});
+
+	test('and for a quarter as long once one is carried', () => {
+		const client = refusedAlone();
+		pauseAfter(client, bare, bare, bare, bare);
+		// Of 4 s, 1 s is left, which doubles.
+		expect(pauseAfter(client, carried, bare)).toBe(2_000);
+		expect(pauseAfter(client, carried, carried, carried, bare)).toBe(500);
+	});
+
+	test('polls go on meanwhile', () => {
+		const client = refusedAlone();
+		pauseAfter(client, ...Array<Answer>(9).fill(bare));
+		expect(client.paces.opensAt('poll')).toBeLessThan(client.now + 5 * SECOND);
+	});
+});
