@@ -287,6 +287,16 @@ describe('a called workflow', () => {
 		],
 		['by what has gone on since it was started', calledBy(goneOn, { source: 'webhook' })],
 		[
+			'by what a call has resumed at a Wait node',
+			calledBy(
+				begins({
+					type: 'n8n-nodes-base.wait',
+					parameters: { resume: 'webhook', responseMode: 'lastNode' },
+				}),
+				{ source: 'trigger' },
+			),
+		],
+		[
 			'by what was started by hand through a webhook',
 			calledBy(undefined, {
 				source: 'manual',

@@ -130,6 +130,9 @@ function mayBeAnswered(
 	told: ToldOfCaller | undefined,
 	stored: IRunExecutionData | undefined,
 ): boolean {
+	const [entry] = stored?.executionData?.nodeExecutionStack ?? [];
+	// A call may have resumed it at a Wait node.
+	if (entry && isWaitForCall(entry.node)) return mayAnswerLater(responseModeOf(entry.node));
 	// n8n 1 does not tell how the caller was started. 'webhook' then lets the trigger's settings decide.
 	const { source = 'webhook', triggerNode } = told ?? {};
 	if (UNAWAITED_MODES.includes(source)) return false;
@@ -137,7 +140,6 @@ function mayBeAnswered(
 	// Of an execution that was started by hand, n8n stores nothing before its end; its trigger is told.
 	if (source === 'manual' && triggerNode?.type.endsWith('.manualTrigger')) return false;
 	// The next entry is the trigger's own until n8n has stored any progress after it.
-	const [entry] = stored?.executionData?.nodeExecutionStack ?? [];
 	if (!entry || entry.source) return true;
 	return mayAnswerLater(responseModeOf(entry.node));
 }
