@@ -1,9 +1,9 @@
 import type { ILoadOptionsFunctions, ResourceMapperFields } from 'n8n-workflow';
 
 import { escapeHtml } from '../engine/nodeError';
-import { fail, failureOf } from '../failure';
+import { failureOf } from '../failure';
 import type { Agent, AgentParameter } from '../service/types';
-import { AGENT_NOT_KNOWN, findChosenAgent } from './getAgentParameters';
+import { findChosenAgent } from './getAgentParameters';
 
 const NO_PARAMETERS = 'This agent has no parameters. Nothing needs to be filled in.';
 
@@ -17,9 +17,7 @@ export async function describeParameters(
 ): Promise<ResourceMapperFields> {
 	let notice: string;
 	try {
-		const agent = await findChosenAgent(this, 'descriptions');
-		if (!agent) fail(AGENT_NOT_KNOWN);
-		notice = describeAgent(agent);
+		notice = describeAgent(await findChosenAgent(this, 'descriptions'));
 	} catch (thrown) {
 		const { message, description } = failureOf(thrown);
 		notice = escapeHtml(`${message}. ${description}`);

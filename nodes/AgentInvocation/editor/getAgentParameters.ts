@@ -19,46 +19,43 @@ import { openService, type Service } from '../service/service';
 import type { Agent, AgentParameter } from '../service/types';
 import { toColumn, toLabel } from '../storedText';
 
-/** What is said of an agent that only the values of an execution tell. */
-export const AGENT_NOT_KNOWN = {
-	message: "'Agent' is an expression that has no value yet, so its parameters are not known",
-	description:
-		"Execute the previous nodes to see them here. 'Using Name-Value Pairs' and 'Using JSON' work without it.",
-};
-
 /**
  * Gives the chosen agent's parameters as fields. All are text fields, since the agents' list does not tell
  * which options a parameter has.
  *
- * @throws NodeApiError; the editor then offers to try again, and keeps the fields that it has
+ * @throws NodeApiError; the editor then offers to try again, and keeps the fields that it has. Without an error, it
+ *   would take them for outdated, and drop what was entered in them
  */
 export async function getAgentParameters(
 	this: ILoadOptionsFunctions,
 ): Promise<ResourceMapperFields> {
 	try {
-		const agent = await findChosenAgent(this, 'fields');
-		// Without an error, the editor would take the fields for outdated, and drop what was entered in them.
-		if (!agent) fail(AGENT_NOT_KNOWN);
+		const { parameters } = await findChosenAgent(this, 'fields');
 		const marksRequired = !isTool(this);
-		return { fields: agent.parameters.map((parameter) => toField(parameter, marksRequired)) };
+		return { fields: parameters.map((parameter) => toField(parameter, marksRequired)) };
 	} catch (thrown) {
 		throw toEditorError(this, thrown);
 	}
 }
 
 /**
- * Finds the agent that is chosen in the node; undefined if 'Agent' is an expression that has no value yet.
- * Reads the agents' list, the only place that has parameters.
+ * Finds the agent that is chosen in the node. Reads the agents' list, the only place that has parameters.
  *
  * @param place the place in the editor that asks (see {@link Question})
- * @throws FailureError if the agent cannot be found
+ * @throws FailureError if the agent cannot be found, or 'Agent' is an expression that has no value yet
  */
 export async function findChosenAgent(
 	context: ILoadOptionsFunctions,
 	place: string,
-): Promise<Agent | undefined> {
+): Promise<Agent> {
 	const value = context.getNodeParameter('agentId', '', { extractValue: true }) ?? '';
-	if (value === '') return undefined;
+	if (value === '') {
+		fail({
+			message: "'Agent' is an expression that has no value yet, so its parameters are not known",
+			description:
+				"Execute the previous nodes to see them here. 'Using Name-Value Pairs' and 'Using JSON' work without it.",
+		});
+	}
 	const given = readAgent(context.getNodeParameter('agentId', ''));
 	const service = await openService(context);
 	return await readAgentOf(service, given, { place, asks: String(given) });

@@ -173,15 +173,10 @@ export async function openService(
 }
 
 async function readCredential(context: Context, itemIndex?: number): Promise<ServiceCredential> {
-	let data: ICredentialDataDecryptedObject;
+	let data: ICredentialDataDecryptedObject | undefined;
 	try {
-		const reading = context.getCredentials<ICredentialDataDecryptedObject>(
-			CREDENTIAL_TYPE,
-			itemIndex,
-		);
-		const read = await within(LONGEST_READING_MS, reading);
-		if (!read) throw new Error('The credential could not be read in time');
-		data = read;
+		data = await within(LONGEST_READING_MS, context.getCredentials(CREDENTIAL_TYPE, itemIndex));
+		if (!data) throw new Error('The credential could not be read in time');
 	} catch (thrown) {
 		const cause = asError(thrown);
 		fail(

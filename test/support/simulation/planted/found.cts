@@ -29,8 +29,8 @@ export const found: PlantedDefect[] = [
 	plant(
 		'the credential is that of the first item',
 		'service/service.ts',
-		'			itemIndex,\n		);',
-		'			itemIndex && 0,\n		);',
+		'context.getCredentials(CREDENTIAL_TYPE, itemIndex)',
+		'context.getCredentials(CREDENTIAL_TYPE, itemIndex && 0)',
 	),
 	plant(
 		"a gateway's 4xx is taken for the service's",
