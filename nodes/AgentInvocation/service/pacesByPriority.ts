@@ -43,6 +43,11 @@ export class PacesByPriority {
 		return this.polls.pausedUntil;
 	}
 
+	/** Until when such requests pause; creates alone may pause longer than the service asks. */
+	pausedUntilFor(priority: Priority): number {
+		return this.paceOf(priority).pausedUntil;
+	}
+
 	/** When the next request of any kind may be sent. */
 	get opensFirstAt(): number {
 		return Math.min(this.opensAt('create'), this.opensAt('poll'));

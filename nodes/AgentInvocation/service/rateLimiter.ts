@@ -64,6 +64,11 @@ export class RateLimiter {
 		return this.paces.pausedUntil;
 	}
 
+	/** Until when such requests pause, by the clock. */
+	pausedUntilFor(priority: Priority): number {
+		return this.paces.pausedUntilFor(priority);
+	}
+
 	/** Resolves when the request may be sent, or will not be. */
 	async admit(admission: Admission): Promise<Turn> {
 		const { priority, signal } = admission;

@@ -2,6 +2,7 @@ import { clock, orAborted, within } from '../clock';
 import type { Answer } from './answer';
 import type { Purpose } from './answerKinds';
 import type { ServiceRequest } from './endpoints';
+import type { Priority } from './pacesByPriority';
 import type { Admission } from './rateLimiter';
 import {
 	backoffMs,
@@ -32,7 +33,7 @@ export async function sendOnce<T>(
 ): Promise<Answer<T>> {
 	const { limiter } = service;
 	const { signal, deadline = Infinity } = patience;
-	const priority = request.method === 'POST' ? 'create' : 'poll';
+	const priority = priorityOf(request);
 	const turn = await limiter.admit({
 		owner: service.owner,
 		priority,
@@ -93,7 +94,8 @@ export async function sendWithRetry<T>(
 			const leftMs = Math.max(service.limiter.givesUpAt(patience) - clock.now(), 0);
 			const pauseMs = Math.min(refusedBackoffMs(++refusals), leftMs);
 			if (refusedMs > longestRefusedMs(startsRun, patienceMs)) return answer;
-			refusedMs += Math.max(pauseMs, Math.min(service.limiter.pausedUntil - clock.now(), leftMs));
+			const pausedMs = service.limiter.pausedUntilFor(priorityOf(request)) - clock.now();
+			refusedMs += Math.max(pauseMs, Math.min(pausedMs, leftMs));
 			await clock.sleep(pauseMs, signal);
 			continue;
 		}
@@ -101,4 +103,8 @@ export async function sendWithRetry<T>(
 		if (clock.now() + pauseMs > since + patienceMs) return answer;
 		await clock.sleep(pauseMs, signal);
 	}
+}
+
+function priorityOf({ method }: Pick<ServiceRequest<unknown>, 'method'>): Priority {
+	return method === 'POST' ? 'create' : 'poll';
 }
