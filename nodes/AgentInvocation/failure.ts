@@ -31,7 +31,7 @@ export class FailureError extends Error {
 /** A failure that says nothing about what was asked of the service, since it did not tell. */
 export class UnansweredError extends FailureError {}
 
-/** A failure that makes it unsafe to begin any other item. */
+/** A failure after which nothing more may be started. */
 export class UnsafeError extends UnansweredError {}
 
 /**

@@ -52,6 +52,27 @@ describe("where a proxy drops 'dry_run' from the address", () => {
 	});
 });
 
+test('where one of several items is a dry run, and starts a run, those of the others are gone on with', async () => {
+	const world = new OwnWorld({
+		count: 4,
+		onError: 'stopWorkflow',
+		runOf: () => ({ durationMs: 60 * SECOND }),
+		service: { tripMs: [100, 300] },
+		hand: {
+			parameters: (item) => ({ dryRun: item === 3 }),
+			respond: ({ kind }) =>
+				kind === 'dryRun' ? json(202, { run_id: 'run-0', status: 'pending' }) : undefined,
+		},
+	});
+	await world.execute();
+	expect(world.started).toHaveLength(3);
+	const before = world.requests.length;
+	const { error } = await world.retry();
+	expect(error?.message).toContain('in place of a dry run (run run-0 of agent 1)');
+	const polled = world.requests.slice(before).map(({ runId }) => runId);
+	expect(new Set(polled)).toEqual(new Set(world.runs.map(({ id }) => id)));
+});
+
 test('a dry run in which n8n was killed is carried out by the Retry, since it starts nothing', async () => {
 	const world = new OwnWorld({
 		operation: 'dryRun',

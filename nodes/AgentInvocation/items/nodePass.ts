@@ -28,7 +28,7 @@ import type { LoopEnd, Work } from './work';
 export class NodePass {
 	private readonly count: number;
 
-	/** Why no further item may begin; absent while they may. */
+	/** Why nothing more may be started; absent while it may. */
 	private unsafe: Failure | undefined;
 
 	constructor(
@@ -72,7 +72,6 @@ export class NodePass {
 			cancel: context.getExecutionCancelSignal?.(),
 			begin: (item, index, signal) =>
 				this.withService(index, item, signal, async (opened) => {
-					this.refuseIfUnsafe();
 					const since = clock.now();
 					const begun = await operation.begin(item, opened);
 					await hintAtRefusals(clock.now() - since, parking);
@@ -87,10 +86,9 @@ export class NodePass {
 			idle: (waits) => whenToPark(parking, waits, clock.now()),
 		};
 		if (check) {
-			await checkItems(work, memory, count, async (item, index, signal) => {
-				this.refuseIfUnsafe();
-				return check(item, await this.open(index, item, signal));
-			});
+			await checkItems(work, memory, count, async (item, index, signal) =>
+				check(item, await this.open(index, item, signal)),
+			);
 		}
 		const end = await new Loop(work, memory, count).run();
 		if (end.is === 'parked' || end.is === 'checkpoint') return this.suspend(end);
@@ -118,11 +116,6 @@ export class NodePass {
 		this.noteAll((item) =>
 			item.is === 'done' || item.is === 'failed' ? item : failed(item, failure),
 		);
-	}
-
-	/** @throws UnsafeError if no item may begin any more */
-	private refuseIfUnsafe(): void {
-		if (this.unsafe) throw new UnsafeError({ ...this.unsafe, details: {} });
 	}
 
 	/** Replaces each item's record with what `make` gives for it. */
@@ -158,7 +151,10 @@ export class NodePass {
 			known: item.is === 'waiting' ? item.run.baseUrl : undefined,
 		});
 		const note = (next: Item) => memory.note(index, next);
-		return { context, itemIndex: index, service, parking, signal, note };
+		const refuseIfUnsafe = () => {
+			if (this.unsafe) throw new UnsafeError({ ...this.unsafe, details: {} });
+		};
+		return { context, itemIndex: index, service, parking, signal, note, refuseIfUnsafe };
 	}
 
 	/** Asks the engine for a suspension, after which it runs the node again. */

@@ -15,6 +15,8 @@ export interface ItemWork {
 	signal: AbortSignal;
 	/** Notes how far the item has got, before something is sent whose outcome may never be known. */
 	note(this: void, item: Item): void;
+	/** Throws an UnsafeError if nothing more may be started. */
+	refuseIfUnsafe(this: void): void;
 }
 
 /** What is asked of the service about an item, to know whether it may begin. */

@@ -37,7 +37,7 @@ export async function toThisPass(item: Item, index: number, pass: Pass): Promise
 function fromRecords(item: Item, index: number, { context, operation }: Pass): Item {
 	const records = recordsOf(item);
 	const run = runOfDryRun(item);
-	if (run) return failed(item, startedByDryRun(run));
+	if (run) return { ...failed(item, startedByDryRun(run)), isHeldBack: true };
 	const isOnlyDoubt = records.length > 0 && records.every(({ is }) => is === 'inDoubt');
 	const startsRun = isOnlyDoubt && operation.startsRun?.(context, index);
 	return startsRun ? heldBack(item) : toBegin(records);

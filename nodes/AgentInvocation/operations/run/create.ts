@@ -170,14 +170,15 @@ async function readItem(item: NotBegun, work: ItemWork): Promise<Item | GivenIte
 /**
  * Gives what the service answers to a dry run.
  *
- * @throws UnsafeError if it has started a run instead
+ * @throws UnsafeError if it has started a run instead, or one before it has
  */
 async function compile(
 	item: NotBegun,
 	agentId: number,
 	{ bindings, patienceMs, isDry }: GivenItem,
-	{ service, signal, note }: ItemWork,
+	{ service, signal, note, refuseIfUnsafe }: ItemWork,
 ): Promise<unknown> {
+	refuseIfUnsafe();
 	// A check has the patience of the create that it comes before.
 	const patience = isDry ? { signal } : { signal, patienceMs };
 	const request = dryRun(agentId, bindings);

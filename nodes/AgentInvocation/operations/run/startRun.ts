@@ -73,6 +73,7 @@ export async function startRun(item: NotBegun, wanted: Wanted, work: ItemWork): 
 	if ('is' in identified) return identified;
 
 	if (isInDoubt(item)) return heldBack(item);
+	work.refuseIfUnsafe();
 	const { time, latestEndOn } = work.parking;
 	const isTooLate = () => plan.waits && time.date() >= latestEndOn;
 	if (isTooLate()) return refuseForTime(item, identified.agentId);

@@ -17,8 +17,8 @@ export const ofRequests: PlantedDefect[] = [
 	plant(
 		'a refused dry run is taken for a refused poll',
 		'service/sendWithRetry.ts',
-		"priority = request.method === 'POST' ?",
-		'priority = request.startsRun ?',
+		'const priority = priorityOf(request);',
+		"const priority = request.startsRun ? 'create' : 'poll';",
 	),
 	plant(
 		'runs are started when the workflow leaves no time for them',
