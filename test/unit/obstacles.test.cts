@@ -101,6 +101,10 @@ describe('somebody waits', () => {
 		],
 		['a form', trigger('formTrigger', { responseMode: 'lastNode' })],
 		[
+			'a Wait node of which an expression says what resumes it',
+			trigger('wait', { resume: '={{ $json.resume }}', responseMode: 'lastNode' }),
+		],
+		[
 			'a Wait node that a call resumes',
 			trigger('wait', { resume: 'webhook', responseMode: 'lastNode' }),
 		],
@@ -124,6 +128,11 @@ describe('somebody waits', () => {
 			'a Wait node that time resumes',
 			trigger('wait', { resume: 'timeInterval', responseMode: 'lastNode' }),
 		],
+		[
+			'a Wait node that a date resumes',
+			trigger('wait', { resume: 'specificTime', responseMode: 'lastNode' }),
+		],
+		['a Wait node as it is by default', trigger('wait', { responseMode: 'lastNode' })],
 		['an answering node below a schedule', { ...trigger('scheduleTrigger', {}), ...responder }],
 	])('not behind %s', async (_, told) => {
 		expect(await obstacle(told)).toBeUndefined();

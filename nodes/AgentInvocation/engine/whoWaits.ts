@@ -64,8 +64,9 @@ interface ToldNode {
 	parameters?: IDataObject;
 }
 
-function isWaitForCall({ type, parameters }: ToldNode): boolean {
-	return type.endsWith('.wait') && ['webhook', 'form'].includes(String(parameters?.resume));
+/** Whether it is a Wait node that a call may resume: not one that time does. That may be an expression, too. */
+function isWaitForCall({ type, parameters: { resume = 'timeInterval' } = {} }: ToldNode): boolean {
+	return type.endsWith('.wait') && !['timeInterval', 'specificTime'].includes(resume as string);
 }
 
 /** How a node answers calls; undefined where that is not set. */
