@@ -149,7 +149,8 @@ test('it is in doubt from before the create is sent, whatever is thrown then', a
 	const { signal } = new AbortController();
 	const parking = { time: new PassTime(), latestEndOn: Infinity };
 	const context = contextOf({});
-	const work = { context, service, parking, signal, note } as unknown as ItemWork;
+	const refuseIfUnsafe = () => {};
+	const work = { context, service, parking, signal, note, refuseIfUnsafe } as unknown as ItemWork;
 	const plan = {} as WaitPlan;
 	const wanted = { agent: 1, bindings: [], retryOnServerError: false, patienceMs: Infinity, plan };
 	await expect(startRun(NOT_BEGUN, wanted, work)).rejects.toThrow('A defect');
