@@ -1,6 +1,3 @@
-// n8n-core logs every error of a node; the tests look at the errors themselves.
-process.env.N8N_LOG_LEVEL = 'silent';
-
 const shared = {
 	rootDir: __dirname,
 	testEnvironment: 'node',

@@ -145,9 +145,8 @@ export function notOurs(what: string): string {
 }
 
 async function control(what: 'start' | 'stop' | 'kill'): Promise<void> {
-	// What Jest and its configuration set makes n8n, where the command starts it, run as in n8n's own tests.
-	const quiet = { NODE_ENV: undefined, JEST_WORKER_ID: undefined, N8N_LOG_LEVEL: undefined };
-	const env = { ...process.env, ...quiet };
+	// What Jest sets makes n8n, where the command starts it, run as in n8n's own tests.
+	const env = { ...process.env, NODE_ENV: undefined, JEST_WORKER_ID: undefined };
 	await promisify(execFile)('/bin/sh', ['-c', variable('N8N_CONTROL'), 'control', what], { env });
 }
 

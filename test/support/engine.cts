@@ -1,3 +1,5 @@
+import './engineSettings.cts';
+
 import { parse, stringify } from 'flatted';
 import {
 	ExecuteContext,

@@ -1,3 +1,5 @@
+import '../../engineSettings.cts';
+
 import { WorkflowExecute } from 'n8n-core';
 import {
 	Workflow,

@@ -1,5 +1,3 @@
-import './quiet.cts';
-
 import { parseArgs } from 'node:util';
 
 import { search, worldOf } from './search.cts';
