@@ -15,6 +15,7 @@ const leftOut = [
 		'links',
 		'load',
 		'memory',
+		'planted',
 		'processes',
 		'sharedKey',
 	],

@@ -18,7 +18,7 @@ export const found: PlantedDefect[] = [
 		'at the time limit polls are sent past the rate limiter',
 		'service/rateLimiter.ts',
 		"if (signal?.aborted) return 'aborted';",
-		"if (signal?.aborted) return 'aborted';\n\t\tconst { since, longestPauseMs } = admission;\n\t\tif (longestPauseMs !== undefined && since <= this.clock.now()) return 'send';",
+		"if (signal?.aborted) return 'aborted';\n\t\tconst { since, longestPauseMs } = admission;\n\t\tif (longestPauseMs !== undefined && since <= clock.now()) return 'send';",
 	),
 	plant(
 		"a create's patience passes in its queue",
