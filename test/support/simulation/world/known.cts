@@ -4,7 +4,7 @@ import type { Violation } from './invariants.cts';
 export const KNOWN: Array<{ says: RegExp; why: string }> = [
 	{
 		says: /^Few requests are refused/,
-		why: 'where a refusal does not say when to come back, many gets at once are refused',
+		why: 'where a refusal does not say when to come back, many gets at once are refused; no other breach of this promise is counted either',
 	},
 ];
 
