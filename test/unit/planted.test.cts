@@ -17,7 +17,9 @@ let version = 0;
 const compiler = compilerOf(path.join(ROOT, 'tsconfig.json'));
 
 function compilerOf(config: string): ts.LanguageService {
-	const { config: json } = ts.readConfigFile(config, ts.sys.readFile) as { config: object };
+	const { config: json } = ts.readConfigFile(config, (file) => ts.sys.readFile(file)) as {
+		config: object;
+	};
 	const { fileNames, options } = ts.parseJsonConfigFileContent(json, ts.sys, ROOT);
 	return ts.createLanguageService({
 		...ts.sys,
