@@ -1,5 +1,4 @@
 import { backoffRange } from '../../nodes/AgentInvocation/service/retryPolicy.ts';
-import * as waiting from '../../nodes/AgentInvocation/waiting/poll.ts';
 import { createRun, creates, jsonOf, run, useSandbox } from '../support/sandboxed.cts';
 
 const sandbox = useSandbox();
@@ -102,18 +101,6 @@ test('an answer that does not name the run is not about it', async () => {
 	const { output } = await run(sandbox.current, createRun(3, { seconds: 0.1 }), { node });
 	const { runId } = sandbox.current.runs.all[0]!;
 	expect(jsonOf(output)).toMatchObject([{ status: 'succeeded', run_id: runId }]);
-});
-
-test('a run that is gone is started again', async () => {
-	jest.replaceProperty(waiting, 'NOT_FOUND_GRACE_MS', 300 as never);
-	sandbox.current.faults.add(revoked);
-	const running = run(sandbox.current, createRun(3, { seconds: 0.2 }), {
-		node: { ...retrying, waitBetweenTries: 600 },
-	});
-	await new Promise((resolve) => setTimeout(resolve, 600));
-	sandbox.current.runs.forget(sandbox.current.runs.all[0]!.runId);
-	expect(jsonOf((await running).output)).toMatchObject([{ status: 'succeeded' }]);
-	expect(creates(sandbox.current)).toHaveLength(2);
 });
 
 test('the memory is empty once the node has succeeded', async () => {

@@ -18,7 +18,7 @@ export function fixedAt(count: number): Concurrency {
 }
 
 /** The trial is over once all of its runs have gone on for this long, in ms. */
-export const TRIAL_MS = 5_000;
+const TRIAL_MS = 5_000;
 
 /**
  * The trial: the first items of a node. The others begin once one of these has succeeded, or all have gone on

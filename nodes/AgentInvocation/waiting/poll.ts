@@ -21,7 +21,7 @@ import { delayAfterTemporaryFailure } from './schedule';
 import { dueAfter, leastDelayMs, limitOf, scheduledDelay, type Pass } from './wait';
 
 /** How long after its creation a run is polled on although the service does not know it yet, in ms. */
-export const NOT_FOUND_GRACE_MS = 10_000;
+const NOT_FOUND_GRACE_MS = 10_000;
 
 /**
  * How long a poll at the time limit is repeated if it gets no answer, in ms. If the service has put it off,
