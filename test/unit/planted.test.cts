@@ -44,7 +44,7 @@ test.each(plantedDefects.map((defect) => [defect.name, defect] as const))(
 		for (const { file, find, replace } of patches) {
 			const source = path.join(ROOT, file);
 			const before = replaced.get(source) ?? readFileSync(source, 'utf8');
-			expect(before.split(find)).toHaveLength(2);
+			expect(before.split(find).length - 1).toBe(1);
 			replaced.set(
 				source,
 				before.replace(find, () => replace),

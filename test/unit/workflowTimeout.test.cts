@@ -84,6 +84,29 @@ test('nor do those whose creates the service refuses until then', async () => {
 	expect(world.runs).toEqual([]);
 });
 
+test.each<[string, Hand['respond']]>([
+	['the service is slow', () => undefined],
+	[
+		'the service refuses',
+		({ kind, sentAt }) =>
+			kind === 'dryRun' && sentAt > 60 * SECOND ? { statusCode: 429 } : undefined,
+	],
+])('nor is anything checked for them then, where %s', async (_, respond) => {
+	const { error, ms, world } = await execute({
+		count: 40,
+		options: { checkFirst: true, maxConcurrency: 1 },
+		workflowTimeoutS: 200,
+		service: { tripMs: [20_000, 20_000] },
+		hand: { respond },
+	});
+	const checked = world.requests.filter(({ kind }) => kind === 'dryRun');
+	expect(checked.length).toBeGreaterThan(2);
+	expect(checked.every(({ sentAt }) => sentAt < 170 * SECOND)).toBe(true);
+	expect(ms).toBeLessThan(200 * SECOND);
+	expect(error?.message).toContain('could not be checked');
+	expect(world.requests).toHaveLength(checked.length);
+});
+
 test('nor does Retry On Fail, once a run has failed then', async () => {
 	const { jsons, world } = await execute({
 		maxTries: 3,

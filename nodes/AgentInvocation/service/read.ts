@@ -1,5 +1,6 @@
 import { clock } from '../clock';
 import { FailureError, UnansweredError } from '../failure';
+import type { Answer } from './answer';
 import { answerKinds } from './answerKinds';
 import type { ServiceRequest } from './endpoints';
 import { explainAnswer, type Subject } from './explainAnswer';
@@ -23,8 +24,17 @@ export async function read<T>(
 ): Promise<T> {
 	const patience = { since: clock.now(), patienceMs, signal };
 	const answer = await sendWithRetry(service, request, 'read', patience);
+	return bodyOf(answer, { ...subject, baseUrl: service.baseUrl });
+}
+
+/**
+ * The body of an answer to a request that starts nothing.
+ *
+ * @throws as {@link read}
+ */
+export function bodyOf<T>(answer: Answer<T>, subject: Subject): T {
 	if (answer.kind === 'ok' && answer.body !== undefined) return answer.body;
-	const failure = explainAnswer(answer, { ...subject, baseUrl: service.baseUrl });
+	const failure = explainAnswer(answer, subject);
 	throw answerKinds[answer.kind].isVerdict
 		? new FailureError(failure)
 		: new UnansweredError(failure);

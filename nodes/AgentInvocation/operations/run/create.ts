@@ -1,19 +1,29 @@
 import type { IDataObject, IExecuteFunctions, INodeProperties } from 'n8n-workflow';
 
+import { clock } from '../../clock';
 import { readBoolean, readNumber, readOptions } from '../../readValue';
 import { AUTOMATIC, fixedAt, OF_DRY_RUNS, type Concurrency } from '../../items/concurrency';
-import { UnsafeError } from '../../failure';
+import { UnansweredError, UnsafeError } from '../../failure';
 import { done, type Item, type NotBegun } from '../../item';
 import { dryRun } from '../../service/endpoints';
-import { read } from '../../service/read';
+import { bodyOf } from '../../service/read';
 import { READ_PATIENCE_MS } from '../../service/retryPolicy';
+import { sendWithRetry } from '../../service/sendWithRetry';
 import { isJsonObject, isRun } from '../../service/types';
 import { agentField } from '../agentField';
 import { agentOf, findAgent, readAgent } from '../findAgent';
 import type { Check, CheckItem, ItemWork, Operation } from '../../items/operation';
 import { notInTools, parameterFields } from './parameterFields';
 import { readBindings } from './parameters';
-import { fingerprintOf, goOnFrom, identify, startRun, type Wanted } from './startRun';
+import {
+	fingerprintOf,
+	goOnFrom,
+	identify,
+	startRun,
+	startsUntil,
+	whyTooLate,
+	type Wanted,
+} from './startRun';
 import { waitForCompletion, waitOptionFields, whileWaiting } from './waitOptionFields';
 import { startedByDryRun } from '../../items/startedByDryRun';
 import { readWaitPlan } from '../../items/waitPlan';
@@ -170,22 +180,30 @@ async function readItem(item: NotBegun, work: ItemWork): Promise<Item | GivenIte
 /**
  * Gives what the service answers to a dry run.
  *
- * @throws UnsafeError if it has started a run instead, or one before it has
+ * @throws UnsafeError if it has started a run instead, or one before it has; UnansweredError if it is a check, and
+ * too late for the create that would follow
  */
 async function compile(
 	item: NotBegun,
 	agentId: number,
-	{ bindings, patienceMs, isDry }: GivenItem,
-	{ service, signal, note, refuseIfUnsafe }: ItemWork,
+	given: GivenItem,
+	work: ItemWork,
 ): Promise<unknown> {
+	const { bindings, isDry, plan } = given;
+	const { service, signal, note, refuseIfUnsafe } = work;
 	refuseIfUnsafe();
-	// A check has the patience of the create that it comes before.
-	const patience = isDry ? { signal } : { signal, patienceMs };
-	const request = dryRun(agentId, bindings);
-	const compiled = await read(service, request, { agentId, bindings }, patience);
+	// A check has the time and the patience of the create that it comes before.
+	const deadline = isDry ? Infinity : startsUntil(plan, work);
+	const patienceMs = isDry ? READ_PATIENCE_MS : given.patienceMs;
+	const patience = { since: clock.now(), patienceMs, deadline, signal };
+	const answer = await sendWithRetry(service, dryRun(agentId, bindings), 'read', patience);
+	const tooLate = whyTooLate(answer, deadline, agentId);
+	if (tooLate) throw new UnansweredError(tooLate);
+	const { baseUrl } = service;
+	const compiled = bodyOf(answer, { agentId, bindings, baseUrl });
 	// The shape of the answer is not documented; that to a create always has this status.
 	if (!isRun(compiled) || compiled.status !== 'pending') return compiled;
-	const run = { baseUrl: service.baseUrl, agentId, runId: String(compiled.run_id) };
+	const run = { baseUrl, agentId, runId: String(compiled.run_id) };
 	// So no later attempt begins the item, and an error names the run.
 	note({ ...item, is: 'inDoubt', agentId, run });
 	throw new UnsafeError(startedByDryRun(run));

@@ -8,9 +8,11 @@ import {
 	type NotBegun,
 	type KnownRun,
 } from '../../item';
+import type { Failure } from '../../failure';
 import { hashOf } from '../../hashOf';
 import type { ItemWork } from '../../items/operation';
 import { heldBack } from '../../items/heldBack';
+import type { Answer } from '../../service/answer';
 import { answerKinds } from '../../service/answerKinds';
 import { createRun } from '../../service/endpoints';
 import { explainAnswer } from '../../service/explainAnswer';
@@ -74,9 +76,6 @@ export async function startRun(item: NotBegun, wanted: Wanted, work: ItemWork): 
 
 	if (isInDoubt(item)) return heldBack(item);
 	work.refuseIfUnsafe();
-	const { time, latestEndOn } = work.parking;
-	const isTooLate = () => plan.waits && time.date() >= latestEndOn;
-	if (isTooLate()) return refuseForTime(item, identified.agentId);
 
 	// In doubt from now on, until the answer says otherwise.
 	const { agentId, fingerprints } = identified;
@@ -85,13 +84,13 @@ export async function startRun(item: NotBegun, wanted: Wanted, work: ItemWork): 
 	work.note(inDoubt);
 	const purpose = retryOnServerError ? 'createRetryingServerErrors' : 'create';
 	const request = createRun(agentId, bindings);
-	const deadline = plan.waits ? time.momentOf(latestEndOn) : Infinity;
+	const deadline = startsUntil(plan, work);
 	const patience = { since: clock.now(), patienceMs, deadline, signal };
 	const answer = await sendWithRetry(service, request, purpose, patience);
 	// It was not sent, so the item is as it was.
 	if (answer.kind === 'aborted') return item;
-	const isLate = answer.kind === 'late' || answer.kind === 'rateLimited';
-	if (isLate && isTooLate()) return refuseForTime(item, agentId);
+	const tooLate = whyTooLate(answer, deadline, agentId);
+	if (tooLate) return failed(item, tooLate);
 	if (answer.kind === 'ok' && answer.body) {
 		const runId = String(answer.body.run_id);
 		const { status } = answer.body;
@@ -162,15 +161,26 @@ function startedRun(
 	return waits || !lastSeen ? waiting : done(waiting, [outputOf(lastSeen, run)]);
 }
 
-/** Fails an item whose run could not be waited for. */
-function refuseForTime(item: Item, agentId: number): Item {
-	return failed(item, {
+/** Until when an item's run may be started, by the clock: after that, it could not be waited for. */
+export function startsUntil({ waits }: WaitPlan, { parking }: ItemWork): number {
+	return waits ? parking.time.momentOf(parking.latestEndOn) : Infinity;
+}
+
+/** Why no run is started, if that is since the request was not carried until then. */
+export function whyTooLate(
+	{ kind }: Answer,
+	deadline: number,
+	agentId: number,
+): Failure | undefined {
+	const isLate = kind === 'late' || kind === 'rateLimited';
+	if (!isLate || clock.now() < deadline) return undefined;
+	return {
 		message:
 			"The run was not started, since the workflow's own timeout leaves no time to wait for it",
 		description:
 			"Raise the timeout (in the workflow's settings, or n8n's EXECUTIONS_TIMEOUT), let the node work on more items at a time, or turn off 'Wait for Completion'.",
 		details: { agent_id: agentId },
-	});
+	};
 }
 
 /**

@@ -23,8 +23,8 @@ export const ofRequests: PlantedDefect[] = [
 	plant(
 		'runs are started when the workflow leaves no time for them',
 		'operations/run/startRun.ts',
-		'plan.waits && time.date() >= latestEndOn',
-		'false',
+		'waits ? parking.time.momentOf(parking.latestEndOn) : Infinity',
+		'waits ? parking.time.momentOf(parking.latestEndOn + 60_000) : Infinity',
 	),
 	plant(
 		'a create is sent again after a lost connection',
@@ -190,5 +190,11 @@ export const ofRequests: PlantedDefect[] = [
 		'items/checks.ts',
 		'memory.passed[check.key] = true;',
 		'',
+	),
+	plant(
+		"items are checked though the workflow's timeout is near",
+		'operations/run/create.ts',
+		'isDry ? Infinity : startsUntil(plan, work)',
+		'startsUntil({ ...plan, waits: false }, work)',
 	),
 ];

@@ -121,12 +121,11 @@ export function endsBeforeWorkflow(facts: Facts): string[] {
 const BEFORE_TIMEOUT_MS = 30_000;
 const SENT_WITHIN_MS = 1_000;
 
-/** No run is started that the workflow's own timeout leaves no time to wait for. */
+/** No run is started, and nothing is checked for one, that the workflow's own timeout leaves no time to wait for. */
 export function startsNothingTooLate(facts: Facts): string[] {
 	if (!facts.isClockRight) return [];
-	return facts.history.runs.flatMap(({ id, request, tag }) => {
-		if (!request) return [];
-		const { execution, sentAt } = request;
+	return facts.history.requests.flatMap(({ number, kind, execution, sentAt, tag }) => {
+		if (tag === undefined) return [];
 		const spec = facts.spec(execution);
 		const { calls } = execution;
 		const of = calls.find((call) => call.turn === turnOf(tag));
@@ -134,7 +133,9 @@ export function startsNothingTooLate(facts: Facts): string[] {
 		const endsAt = calls[0]!.at + spec.workflowTimeoutS * 1_000 - BEFORE_TIMEOUT_MS;
 		const isLong = endsAt + BEFORE_TIMEOUT_MS - of.at >= SHORTEST_WORKFLOW_MS;
 		return isLong && sentAt > endsAt + SENT_WITHIN_MS
-			? [`${id} was started at ${Math.round(sentAt)}, and waits end at ${Math.round(endsAt)}`]
+			? [
+					`request ${number} (${kind}) was sent at ${Math.round(sentAt)}, and waits end at ${Math.round(endsAt)}`,
+				]
 			: [];
 	});
 }
