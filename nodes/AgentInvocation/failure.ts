@@ -9,7 +9,7 @@ export interface FailureDetails {
 	output?: string;
 }
 
-/** Why an item has no result. Only `engine` and `items` turn it into an error of n8n's or an error item. */
+/** Why an item has no result. Only `engine` turns it into an error of n8n's or an error item. */
 export interface Failure {
 	/** What went wrong, in the user's words. Plain text. */
 	message: string;
@@ -28,7 +28,7 @@ export class FailureError extends Error {
 	}
 }
 
-/** A failure that says nothing about what was asked of the service, since it did not tell. */
+/** A failure because the service gave no verdict on what it was asked. */
 export class UnansweredError extends FailureError {}
 
 /** A failure after which nothing more may be started. */

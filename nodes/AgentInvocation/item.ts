@@ -45,7 +45,7 @@ export interface Wait {
 	 * for n8n to store, an early poll still comes after what the service asks for, and the last poll met no failure.
 	 */
 	mayBeEarly: boolean;
-	/** The run's status as the service has shown it last; absent before it has. */
+	/** Absent until the service has shown the run; 'pending' if it has shown no status. */
 	status?: string;
 	/** How many polls in a row have met a temporary failure. */
 	failuresInARow: number;
@@ -71,7 +71,7 @@ interface Known {
 	fingerprints?: string[];
 	/** Whether something else is entered now. The record then counts only if the item would start the same run. */
 	isOld?: boolean;
-	/** Whether the service does not know the run. The next attempt asks for it once more. */
+	/** Whether the service does not know the run. The next attempt polls it once more. */
 	isGone?: boolean;
 	run?: KnownRun;
 	/**

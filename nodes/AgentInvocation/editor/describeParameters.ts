@@ -8,8 +8,8 @@ import { findChosenAgent } from './getAgentParameters';
 const NO_PARAMETERS = 'This agent has no parameters. Nothing needs to be filled in.';
 
 /**
- * Describes the chosen agent's parameters in the notice of a resource mapper that has no fields. No other
- * text that a node loads is shown whole by the editor, and as HTML (docs/n8n.md, The editor). There is always
+ * Describes the chosen agent's parameters in the notice of a resource mapper that has no fields. It is
+ * the only loaded text that the editor shows whole, and as HTML (docs/n8n.md, The editor). There is always
  * a text: without one, the editor would keep showing the previous one.
  */
 export async function describeParameters(

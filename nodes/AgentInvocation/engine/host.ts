@@ -62,9 +62,9 @@ export function executionInMemory(context: IExecuteFunctions): IRunExecutionData
 }
 
 /**
- * When n8n is to end the execution, in ms since the epoch, by the workflow's timeout or by its own; undefined if
- * never, or if the host does not tell. To an execution that was resumed, n8n gives a later date than it really has
- * (docs/n8n.md, Obstacles).
+ * When n8n is to end the execution, in ms since the epoch, by the workflow's timeout or by n8n's; undefined if
+ * never, or if the host does not tell. After a resume, n8n gives a date later than the real one (docs/n8n.md,
+ * Obstacles).
  */
 export function executionEndsOn(context: IExecuteFunctions): number | undefined {
 	const { additionalData } = context as { additionalData?: { executionTimeoutTimestamp?: number } };

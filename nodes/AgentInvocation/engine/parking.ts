@@ -51,9 +51,9 @@ export interface Parking extends Pass {
 	hints: Set<string>;
 }
 
-/** What the node's first run in an execution found, in ms since the epoch. In a loop, it is not the only run. */
+/** What the node found when it first began in an execution, in ms since the epoch. In a loop, it begins again. */
 export interface ExecutionTimes {
-	/** When that run began. */
+	/** When that was. */
 	firstBeganOn: number;
 	/** When n8n is to end the execution, as it then told; absent if never. */
 	endsOn?: number | undefined;
@@ -66,8 +66,8 @@ interface Begun {
 	/** When the node began, in ms since the epoch. */
 	beganOn: number;
 	execution: ExecutionTimes;
-	/** Whether the execution has been parked before. */
-	hasParked: boolean;
+	/** Whether the last suspension was a park. */
+	wasParked: boolean;
 	/** Whether it was just resumed from being parked. */
 	isResumed: boolean;
 	/** The hints before the suspension that has just ended. */
@@ -77,11 +77,11 @@ interface Begun {
 /** Finds out what this host allows. */
 export async function openParking(
 	context: IExecuteFunctions,
-	{ passesResponse, beganOn, execution, hasParked, isResumed, hints }: Begun,
+	{ passesResponse, beganOn, execution, wasParked, isResumed, hints }: Begun,
 ): Promise<Parking> {
 	const engine = await engineObstacle(context, passesResponse);
 	const time = new PassTime();
-	const endsOn = endOfWorkflow(context, execution);
+	const waitsEndOn = latestEndOf(context, execution);
 	const recoveryAt = isResumed ? startOfRecovery(clock.now()) : -Infinity;
 	// Asked only when needed, since it reads executions from n8n's database.
 	let waiter: Promise<string | undefined> | undefined;
@@ -89,13 +89,13 @@ export async function openParking(
 		time,
 		obstacle: async () => {
 			if (engine !== undefined) return engine;
-			if (endsOn - time.date() < LEAST_TIME_LEFT_MS) return TIMEOUT_IS_NEAR;
-			// Nobody waits for an execution that was parked before.
-			return hasParked ? undefined : await (waiter ??= whoWaits(context));
+			if (waitsEndOn - time.date() < LEAST_TIME_LEFT_MS) return TIMEOUT_IS_NEAR;
+			// Nobody waits for an execution that was parked once.
+			return wasParked ? undefined : await (waiter ??= whoWaits(context));
 		},
 		checkpoints: engine === undefined && savesProgress(context),
-		latestEndOn: endsOn - beganOn < SHORTEST_WORKFLOW_MS ? Infinity : endsOn,
-		pollsFrom: Math.min(recoveryAt + RECOVERY_MS.beforeEnds, time.momentOf(endsOn)),
+		latestEndOn: waitsEndOn - beganOn < SHORTEST_WORKFLOW_MS ? Infinity : waitsEndOn,
+		pollsFrom: Math.min(recoveryAt + RECOVERY_MS.beforeEnds, time.momentOf(waitsEndOn)),
 		parksFrom: recoveryAt + RECOVERY_MS.beforeParks,
 		hints: new Set(hints),
 	};
@@ -103,8 +103,8 @@ export async function openParking(
 
 /**
  * The moment of the clock at which n8n's recovery may have begun; -Infinity if n8n was not just started. A park
- * lasts at least 65 s. So if the first resume comes sooner than that after n8n loaded the node, the execution was
- * parked before, and n8n has just started.
+ * lasts at least 65 s. So if the first resume comes sooner than that after n8n loaded the node, that park began
+ * before it was loaded: n8n has just started.
  *
  * @param now the moment at which an execution is resumed
  */
@@ -120,7 +120,7 @@ function startOfRecovery(now: number): number {
  * also counted from the execution's beginning. For a retry, n8n gives the beginning of the retried execution, so that
  * of the node's first run is used.
  */
-function endOfWorkflow(
+function latestEndOf(
 	context: IExecuteFunctions,
 	{ firstBeganOn, endsOn = Infinity }: ExecutionTimes,
 ): number {

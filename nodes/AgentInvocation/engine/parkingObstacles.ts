@@ -16,12 +16,12 @@ const ID_IN_ENGINE_V2 = /^[\da-f]{8}-[\da-f]{4}-7[\da-f]{3}-/i;
  * Why n8n's engine cannot be asked for a suspension (a park or a checkpoint), as the end of a sentence;
  * undefined if it can. Sources: docs/n8n.md, Obstacles.
  *
- * @param passesResponses whether the host passes a response to `execute`, as hosts do that carry out such
- *   requests
+ * @param passesResponse whether the host passes a response to `execute`, as hosts that carry out such
+ *   requests do
  */
 export async function engineObstacle(
 	context: IExecuteFunctions,
-	passesResponses: boolean,
+	passesResponse: boolean,
 ): Promise<string | undefined> {
 	const { source } = context.getExecuteData();
 	const isAsTool = isTool(context) || runsInAgent(context);
@@ -34,7 +34,7 @@ export async function engineObstacle(
 	const obstacles: Array<[stands: boolean, why: string]> = [
 		[isAsTool, 'the node is the tool of an AI Agent, which waits for its answer'],
 		[isEngineV2, "the workflow runs on n8n's engine v2, which cannot store the wait of this node"],
-		[!passesResponses || !settings, 'this version of n8n is too old to store it'],
+		[!passesResponse || !settings, 'this version of n8n is too old to store it'],
 		[!isTried, 'this package was not tested with this version of n8n'],
 		[
 			settings?.executionOrder !== 'v1',

@@ -12,7 +12,7 @@ import { isJsonObject } from '../service/types';
 /**
  * The node suspends itself: it asks n8n's engine to run it once more, as an action, and then to run it again.
  * The action parks the execution, which is n8n's own way to wait. On resume n8n passes over the action and runs
- * the node, which goes on from its memory. Without a date the action only makes n8n store the execution where it
+ * the node, which goes on from its memory. Without a date the action only makes n8n store the execution, if it
  * saves progress: a checkpoint. (docs/n8n.md, Parking)
  */
 
@@ -118,7 +118,7 @@ export function sourceOf(context: IExecuteFunctions): unknown {
 }
 
 /**
- * Puts back where the node's input comes from, which the engine has overwritten. That would break
+ * Puts back where the node's input comes from, which the engine has overwritten. Its own entry would break
  * `$('...').item` behind an If or a loop. And while the execution waits, the node would be its own source,
  * which n8n's Execute Workflow follows endlessly when this workflow's caller goes on.
  */

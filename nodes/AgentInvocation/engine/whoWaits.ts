@@ -6,7 +6,7 @@ import { executionInMemory, storedExecution } from './host';
 /** The modes of executions whose result nobody waits for. */
 const UNAWAITED_MODES = ['trigger', 'retry', 'error'];
 
-/** The modes of executions that a webhook or a chat may have started, and may be answered with. */
+/** The modes of executions that a webhook or a chat may have started and may wait for. */
 const ANSWERED_MODES = ['webhook', 'manual'];
 
 /** Who waits, as the end of a sentence. */
@@ -26,20 +26,20 @@ type ToldOfCaller = NonNullable<
 /** Who waits for the execution's result, as the end of a sentence; undefined if nobody does. */
 export async function whoWaits(context: IExecuteFunctions): Promise<string | undefined> {
 	const mode = context.getMode();
-	const mayBeCall = ANSWERED_MODES.includes(mode);
-	if (isCallAnsweredLater(context, mayBeCall)) return WAITERS.webhook;
-	if (mayBeCall || UNAWAITED_MODES.includes(mode)) return undefined;
+	const mayBeWebhook = ANSWERED_MODES.includes(mode);
+	if (isAnsweredLater(context, mayBeWebhook)) return WAITERS.webhook;
+	if (mayBeWebhook || UNAWAITED_MODES.includes(mode)) return undefined;
 	if (mode === 'integrated') return await whichCallerWaits(context, context.getExecutionId());
 	return WAITERS.starter;
 }
 
 /**
  * Whether a call that has started the execution, or resumed it at a Wait node, is answered only after this node. n8n
- * would answer it as soon as the execution is stored, in queue mode even where a 'Respond to Webhook' node is to.
+ * would answer it as soon as the execution is stored, in queue mode even if a 'Respond to Webhook' node answers.
  *
- * @param mayBeStart whether a webhook or a chat may have started the execution
+ * @param mayBeWebhook whether a webhook or a chat may have started the execution
  */
-function isCallAnsweredLater(context: IExecuteFunctions, mayBeStart: boolean): boolean {
+function isAnsweredLater(context: IExecuteFunctions, mayBeWebhook: boolean): boolean {
 	const { name } = context.getNode();
 	const before = context.getParentNodes(name, { includeNodeParameters: true });
 	// Only one of several triggers has started this execution: the one that has run data.
@@ -47,7 +47,7 @@ function isCallAnsweredLater(context: IExecuteFunctions, mayBeStart: boolean): b
 	const hasRun = (node: { name: string }) => runData[node.name] !== undefined;
 	const executed = before.some(hasRun) ? before.filter(hasRun) : before;
 	return executed
-		.filter((node) => isWaitForCall(node) || mayBeStart)
+		.filter((node) => isWaitForCall(node) || mayBeWebhook)
 		.some((node) => {
 			const mode = responseModeOf(node);
 			if (mode !== 'responseNode') return mayAnswerLater(mode);
@@ -58,13 +58,13 @@ function isCallAnsweredLater(context: IExecuteFunctions, mayBeStart: boolean): b
 		});
 }
 
-/** A node, as far as it is told. */
+/** What n8n tells of a node. */
 interface ToldNode {
 	type: string;
 	parameters?: IDataObject;
 }
 
-/** Whether it is a Wait node that a call may resume: not one that time does. That may be an expression, too. */
+/** Whether it is a Wait node that a call may resume, not only time. `resume` may also be an expression. */
 function isWaitForCall({ type, parameters: { resume = 'timeInterval' } = {} }: ToldNode): boolean {
 	return type.endsWith('.wait') && !['timeInterval', 'specificTime'].includes(resume as string);
 }
@@ -97,7 +97,7 @@ async function whichCallerWaits(
 	told?: ToldOfCaller,
 ): Promise<string | undefined> {
 	const stored = await storedExecution(context, id);
-	// This execution has been parked before, and so have all that wait for it.
+	// That execution has been parked, and so have all that wait for it.
 	if (stored?.waitTill) return undefined;
 	const caller = stored?.parentExecution;
 	// A caller that goes on without a result does not wait.
@@ -138,7 +138,7 @@ function mayBeAnswered(
 	const { source = 'webhook', triggerNode } = told ?? {};
 	if (UNAWAITED_MODES.includes(source)) return false;
 	if (!ANSWERED_MODES.includes(source)) return true;
-	// Of an execution that was started by hand, n8n stores nothing before its end; its trigger is told.
+	// n8n stores nothing of an execution started by hand before its end; it tells only the trigger.
 	if (source === 'manual' && triggerNode?.type.endsWith('.manualTrigger')) return false;
 	// The next entry is the trigger's own until n8n has stored any progress after it.
 	if (!entry || entry.source) return true;

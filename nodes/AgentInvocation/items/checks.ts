@@ -98,8 +98,8 @@ export async function checkItems(
 		const isLeft = ofFirst && item.is === 'notBegun' && item.earlier && !reached.has(index);
 		if (isLeft && (await startsNothing(item, index))) free.add(index);
 		const own = unanswered.get(index);
-		const ofOthers = own ? sayUnanswered(index, own) : ofFirst && { ...ofFirst, details: {} };
-		const failure = wrong.get(index) ?? (free.has(index) ? undefined : ofOthers);
+		const noAnswer = own ? sayUnanswered(index, own) : ofFirst && { ...ofFirst, details: {} };
+		const failure = wrong.get(index) ?? (free.has(index) ? undefined : noAnswer);
 		if ((item.is !== 'notBegun' && item.is !== 'inDoubt') || !failure) continue;
 		const isNamed = index === first && work.stopsAtFailure;
 		memory.note(index, failed(item, isNamed ? sayWrong(wrong, index, failure) : failure));

@@ -1,6 +1,6 @@
 /** How many items may be in progress at a time. */
 export interface Concurrency {
-	/** When the trial is over. */
+	/** After the trial. */
 	most: number;
 	/** During the trial; equal to `most` if there is no trial. */
 	onTrial: number;
@@ -12,7 +12,7 @@ export const AUTOMATIC: Concurrency = { most: Infinity, onTrial: 10 };
 /** Dry runs: one goes first, to show that nothing on the way makes a run of it. */
 export const OF_DRY_RUNS: Concurrency = { most: Infinity, onTrial: 1 };
 
-/** A number of the user's own. */
+/** A number without a trial. */
 export function fixedAt(count: number): Concurrency {
 	return { most: count, onTrial: count };
 }

@@ -7,7 +7,7 @@ import type { Items, LoopEnd, Work } from './work';
 /** The most items that are beginning at once, which keeps deadlines of creates from expiring in the queue. */
 const MOST_BEGINNING = 100;
 
-/** The most items under way, each perhaps with a connection of its own. */
+/** With so many items under way, each perhaps with a connection of its own, none is polled. */
 const MOST_UNDER_WAY = 1_000;
 
 /**
@@ -69,7 +69,7 @@ export class Loop {
 		cancel?.addEventListener('abort', onCancel);
 		try {
 			let end: LoopEnd | undefined;
-			while (!end) end = this.goOn() ?? (await this.whenIdle());
+			while (!end) end = this.goOn() ?? (await this.untilNextStep());
 			for (const controller of this.underWay.values()) controller.abort();
 			while (this.underWay.size > 0) await this.untilNews(Infinity);
 			return end;
@@ -82,15 +82,15 @@ export class Loop {
 		return this.inOrder.length - this.nextToBegin;
 	}
 
-	/** How many items are in progress. */
+	/** Those under way and those that wait. */
 	private get inProgress(): number {
 		return this.underWay.size + this.waiting.size;
 	}
 
 	/** When time ends the trial, by the clock; Infinity if it does not. */
 	private get trialEndsAt(): number {
-		const isComplete = this.leftToBegin > 0 && this.beginning === 0;
-		return isComplete ? this.trial.endsAt(this.inProgress) : Infinity;
+		const othersWait = this.leftToBegin > 0 && this.beginning === 0;
+		return othersWait ? this.trial.endsAt(this.inProgress) : Infinity;
 	}
 
 	/**
@@ -168,8 +168,8 @@ export class Loop {
 		}
 	}
 
-	/** Waits until there is something to do, or ends the loop so that the execution is stored until then. */
-	private async whenIdle(): Promise<LoopEnd | undefined> {
+	/** Waits until there is something to do, polls early, or ends the loop so that the execution can be stored. */
+	private async untilNextStep(): Promise<LoopEnd | undefined> {
 		const { trialEndsAt } = this;
 		const due = Math.min(this.waiting.dueAt, trialEndsAt);
 		// Nothing more can start before one of those under way has ended.

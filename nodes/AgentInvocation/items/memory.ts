@@ -49,8 +49,7 @@ export class Memory {
 	 * Opens the memory for a pass of the node.
 	 *
 	 * @param isKept whether the items are to be remembered at all
-	 * @throws FailureError if another version of this package wrote the memory; names the runs that it finds in
-	 *   it
+	 * @throws FailureError if another version of this package wrote the memory; names the runs found there
 	 */
 	static async open(context: IExecuteFunctions, isKept: boolean): Promise<Memory> {
 		// The calls of a tool in its agent's process share run index and context, so none may use them.
@@ -117,7 +116,7 @@ export class Memory {
 		return (this.stored.passed ??= {});
 	}
 
-	/** All runs that are known, in the order of their items. */
+	/** Each item's newest known run, in the items' order. */
 	runs(): RunOfItem[] {
 		return Object.entries(this.stored.items).flatMap(([index, item]) => {
 			const run = runOf(item);

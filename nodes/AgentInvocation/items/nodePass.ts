@@ -21,14 +21,14 @@ import { runOfDryRun, startedByDryRun } from './startedByDryRun';
 import { stopError } from './stopError';
 import { toThisPass } from './toThisPass';
 import { whenToPark } from './whenToPark';
-import { hintAtInterval, hintAtRefusals } from './whereToWait';
+import { hintAtInterval, hintAtSlowBegin } from './whereToWait';
 import type { LoopEnd, Work } from './work';
 
 /** One pass of the node, up to its end or the next suspension. */
 export class NodePass {
 	private readonly count: number;
 
-	/** Why nothing more may be started; absent while it may. */
+	/** Why no run may be started any more; absent while one may. */
 	private unsafe: Failure | undefined;
 
 	constructor(
@@ -54,7 +54,7 @@ export class NodePass {
 			concurrency = operation.concurrency(context);
 			check = operation.checks?.(context);
 		} catch (thrown) {
-			// An option has a wrong value, for all items that are to begin.
+			// An option of the whole node is wrong, so no item can begin.
 			const failure = failureOf(thrown);
 			this.noteAll((item, index) => {
 				if (item.is !== 'notBegun') return item;
@@ -65,7 +65,7 @@ export class NodePass {
 		const work: Work = {
 			concurrency,
 			stopsAtFailure: !continues(context),
-			// After a resume in the same execution, n8n has just stored everything.
+			// After a resume, what the node goes on with is stored already.
 			checkpoints: this.startsRuns && parking.checkpoints && memory.opening.beginning !== 'resume',
 			time: parking.time,
 			pollsFrom: parking.pollsFrom,
@@ -74,7 +74,7 @@ export class NodePass {
 				this.withService(index, item, signal, async (opened) => {
 					const since = clock.now();
 					const begun = await operation.begin(item, opened);
-					await hintAtRefusals(clock.now() - since, parking);
+					await hintAtSlowBegin(clock.now() - since, parking);
 					return begun;
 				}),
 			poll: (item, index, signal) =>
@@ -165,8 +165,8 @@ export class NodePass {
 		this.noteAll((item) => (item.is === 'waiting' ? movedBy(item, changedBy) : item));
 		const resumesOn = end.is === 'parked' ? Math.ceil(clock.dateOf(end.resumesAt)) : undefined;
 		const retriesOnFail = mostAttempts(context) > 1;
-		const whose = { source, startsRuns, retriesOnFail, count };
-		memory.suspension = { ...whose, resumesOn, beganOn: clock.date(), hints: [...parking.hints] };
+		const facts = { source, startsRuns, retriesOnFail, count };
+		memory.suspension = { ...facts, resumesOn, beganOn: clock.date(), hints: [...parking.hints] };
 		const runs = this.items.filter(({ is }) => is === 'waiting').length;
 		return requestSuspension(context, { source, resumesOn, runs });
 	}

@@ -1,7 +1,7 @@
 import type { Suspension } from '../engine/suspend';
 import { isInDoubt, NOT_BEGUN, recordsOf, toBegin, type Item } from '../item';
 
-/** What n8n stores of one run of the node. */
+/** What n8n stores for one run index. */
 export interface StoredMemory {
 	/** The execution that the node has run in last. n8n's Retry makes another one. */
 	executionId: string;
@@ -13,7 +13,7 @@ export interface StoredMemory {
 	attempts: number;
 	/** Whether the host has passed a response to `execute`; with Retry On Fail, it does not always. */
 	passesResponse?: boolean;
-	/** By index. Items that have not begun are absent. */
+	/** By index; absent if nothing is known of it. */
 	items: Record<string, Item>;
 	/** The checks that items have passed, by their keys. */
 	passed?: Record<string, true>;
@@ -33,7 +33,7 @@ export interface Opening {
 	 * Retry On Fail allows no further attempt. n8n counts attempts from one again after each suspension.
 	 */
 	beginning: 'first' | 'resume' | 'afterCrash' | 'retry' | 'exhausted';
-	/** The suspension that has just ended, if one has. */
+	/** The suspension found in the memory, if any. */
 	suspension?: Suspension;
 }
 
@@ -108,8 +108,8 @@ function toBeginAgain(
 ): Record<string, Item> {
 	const again = Object.entries(items).map(([index, item]): [string, Item] => {
 		const records = recordsOf(item).map((record) => ofNextAttempt(record, before, entered));
-		// What has started nothing, such as a dry run, has no fingerprints. It counts only for the next attempt of
-		// the same node.
+		// What has started nothing, such as a dry run, has no fingerprints. It counts once more if
+		// the node was not changed.
 		const left = records.filter(({ is, isOld, fingerprints }, place) => {
 			return fingerprints !== undefined || is === 'inDoubt' || (place === 0 && !isOld);
 		});
@@ -122,7 +122,7 @@ function ofNextAttempt(record: Item, before: string, entered: string): Item {
 	const { fingerprints = [] } = record;
 	const all = record.isOld ? fingerprints : [...new Set([...fingerprints, before])];
 	const isOld = !all.includes(entered);
-	// The service has the result still, if it is ever needed.
+	// The service still has the result, if it is ever needed.
 	const left = isOld && record.is === 'done' ? { ...record, outputs: [] } : record;
 	return { ...left, fingerprints: record.fingerprints && all, isOld, isGone: undefined };
 }

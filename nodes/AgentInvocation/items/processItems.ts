@@ -38,15 +38,15 @@ export async function processItems(
 	const { opening, beganOn, execution } = memory;
 	const { beginning, suspension } = opening;
 	const source = suspension?.source ?? sourceOf(context);
-	// First of all, since an expression may look back at where the input came from.
+	// Before any expression, since one may look back at where the input came from.
 	if (suspension) removeTraces(context, source);
-	const hasParked = suspension?.resumesOn !== undefined;
+	const wasParked = suspension?.resumesOn !== undefined;
 	const parking = await openParking(context, {
 		passesResponse: memory.passesResponse(response),
 		beganOn,
 		execution,
-		hasParked,
-		isResumed: hasParked && beginning === 'resume',
+		wasParked,
+		isResumed: wasParked && beginning === 'resume',
 		hints: suspension?.hints,
 	});
 	return await new NodePass(context, operation, memory, source, parking).run();

@@ -8,7 +8,7 @@ export function runOfDryRun(item: Item): KnownRun | undefined {
 	return record?.run;
 }
 
-/** What an item fails with whose dry run has started a run. */
+/** The failure of an item whose dry run has started a run. */
 export function startedByDryRun(run: KnownRun): Failure {
 	return {
 		message: `The service started a run in place of a dry run${nameRun(run)}`,

@@ -20,8 +20,8 @@ interface Pass {
 }
 
 /**
- * Brings an item up to date for a pass of the node: if it is in doubt, it is held back if it would start a run and
- * has nothing to go on from, and a wait gets the clock of this pass. After a crash, it gets the current options, which
+ * Brings an item up to date for a pass of the node. An item in doubt that has nothing to go on from is held back if it
+ * would start a run. A wait gets the clock of this pass. After a crash, waits and results get the current options, which
  * the user may have changed.
  */
 export async function toThisPass(item: Item, index: number, pass: Pass): Promise<Item> {

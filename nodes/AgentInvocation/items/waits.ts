@@ -29,7 +29,7 @@ export class Waits {
 	}
 
 	/**
-	 * The same of those that are never polled early: their delay is short, the service has put them off, or their
+	 * The same for those that may not be polled early: their delay is short, the service has put them off, or their
 	 * last poll met a temporary failure.
 	 */
 	get fixedDueAt(): number {

@@ -3,8 +3,7 @@ import type { Wait, WaitOptions } from '../item';
 import { SHORTEST_STORED_DELAY_MS } from '../waiting/schedule';
 
 /**
- * How long a wait with the automatic interval stays in memory before it is stored, in ms: a fifth of this is
- * 65 s.
+ * When a wait with the automatic interval is stored if no durations are known, in ms: a fifth of this is 65 s.
  */
 const STAYS_IN_MEMORY_MS = 5 * SHORTEST_STORED_DELAY_MS;
 
@@ -41,11 +40,11 @@ export async function hintAtInterval(
 }
 
 /**
- * Adds a hint if the service has refused for long to begin an item: until it does, nothing is stored.
+ * Adds a hint if an item took long to begin: until it has begun, nothing is stored.
  *
  * @param tookMs how long the item took to begin
  */
-export async function hintAtRefusals(tookMs: number, { obstacle, hints }: Parking): Promise<void> {
+export async function hintAtSlowBegin(tookMs: number, { obstacle, hints }: Parking): Promise<void> {
 	if (tookMs <= STAYS_IN_MEMORY_MS || (await obstacle()) !== undefined) return;
 	hints.add(
 		'It took more than five minutes to begin an item. Meanwhile, the node waited in memory, where a restart of n8n ends it.',

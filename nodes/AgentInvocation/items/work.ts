@@ -19,7 +19,7 @@ export interface Work {
 	checkpoints: boolean;
 	/** For the dates in the records. */
 	time: PassTime;
-	/** Before that moment nothing is polled. */
+	/** Nothing is polled before this moment. */
 	pollsFrom: number;
 	/** Ends the loop from outside. */
 	cancel?: AbortSignal | undefined;

@@ -11,7 +11,7 @@ import { isJsonObject, toAgent, type Agent } from './types';
 /** The largest page that the service gives. */
 export const LARGEST_PAGE = 100;
 
-/** How many times at most a list is read that changes while it is read. */
+/** How many times a list that may be incomplete is read, at most. */
 const MOST_READINGS = 3;
 
 /** A list with more pages than this in one reading is taken for one without an end. */
@@ -28,8 +28,8 @@ const KEPT_MS = 60_000;
  * `total`.
  *
  * If `total` changes during a reading, or fewer agents are found than it says, they have moved: one may be on
- * no page that is read. The list is then read again, as long as that may find more. In the end, all agents
- * that any reading found are given.
+ * no page that is read. The list is then read again, as long as that may find more. If no reading is
+ * whole, the agents of all of them are given.
  */
 class AgentList {
 	private agents = new Map<unknown, Agent>();
@@ -49,7 +49,7 @@ class AgentList {
 	private total: number | undefined;
 
 	/** Whether `total` has changed in this reading. */
-	private hasMoved = false;
+	private hasTotalChanged = false;
 
 	private isComplete = false;
 
@@ -84,11 +84,12 @@ class AgentList {
 		const request = listAgents(asked, this.next);
 		const { agents, pagination } = await read(service, request, {}, patience);
 		const total = typeof pagination?.total === 'number' ? pagination.total : undefined;
-		this.hasMoved ||= this.total !== undefined && total !== undefined && total !== this.total;
+		this.hasTotalChanged ||=
+			this.total !== undefined && total !== undefined && total !== this.total;
 		this.total = total;
 		const known = this.agents.size;
 		add(this.agents, agents.filter(isJsonObject).map(toAgent));
-		if (this.hasMoved && this.readings < MOST_READINGS) return this.readAgain();
+		if (this.hasTotalChanged && this.readings < MOST_READINGS) return this.readAgain();
 		this.next += agents.length;
 		const isLast = agents.length < asked && this.next === total;
 		this.isComplete = isLast || this.agents.size === known;
@@ -99,7 +100,7 @@ class AgentList {
 	private complete(): void {
 		const { before, offset, total = 0 } = this;
 		const areMissing = offset + this.agents.size < total;
-		if (!this.hasMoved && !areMissing) return;
+		if (!this.hasTotalChanged && !areMissing) return;
 		const known = before.size;
 		add(before, [...this.agents.values()]);
 		const isNews = this.readings === 1 || before.size > known;
@@ -114,7 +115,7 @@ class AgentList {
 		this.agents = new Map();
 		this.next = this.offset;
 		this.total = undefined;
-		this.hasMoved = false;
+		this.hasTotalChanged = false;
 		this.readings++;
 		this.pages = 0;
 	}

@@ -5,7 +5,7 @@ import { isJsonObject, readServiceError, type ServiceError } from './types';
 /** What became of one request. Sending never throws: the caller judges the answer by its kind. */
 export interface Answer<T = unknown> {
 	kind: AnswerKind;
-	/** HTTP status; absent when no response came. */
+	/** HTTP status; absent when no response came. That of a refusal, if the request was too late to be sent. */
 	status?: number;
 	/** The body when `kind` is `ok`. */
 	body?: T;
@@ -19,7 +19,7 @@ export interface Answer<T = unknown> {
 	date?: string;
 	/** What n8n or Node.js said when no response came. Never holds the API key. */
 	reason?: string;
-	/** When the request was sent, by the clock; absent when it was not. */
+	/** When the request was sent, by the clock; always there if `kind` is `ok`. */
 	sentAt?: number;
 }
 
@@ -86,10 +86,10 @@ function header(response: RawResponse, name: string): string | undefined {
 
 // System error codes which mean that the request was not sent (nodejs.org/api/errors.html, libuv).
 const NOT_CONNECTED = ['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN'];
-/** What was done when the error came: connecting, or looking up the address before that. */
+/** The system calls that connect, or look up the address before. */
 const CONNECTING = /^(connect|getaddrinfo|query.*)$/;
 const TIMED_OUT = ['ECONNABORTED', 'ETIMEDOUT'];
-// Of the handshake, before the request is sent. Later, OpenSSL gives other ERR_SSL_... codes, as for a broken
+// Codes of a failed handshake, before the request is sent. Later, OpenSSL gives other ERR_SSL_... codes, as for a broken
 // record.
 const NOT_SECURED = /^ERR_TLS_(?!CERT)|^ERR_SSL_.*CERT/;
 /** What Node.js says of a certificate that it has checked. */

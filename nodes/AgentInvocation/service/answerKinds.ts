@@ -1,4 +1,4 @@
-/** What a request is for decides which answers are worth another attempt. */
+/** What a request is for decides after which answers it is worth repeating. */
 export type Purpose = 'read' | 'create' | 'createRetryingServerErrors' | 'firstPoll' | 'poll';
 
 /** How a request is repeated: until its deadline, or a few times. */
@@ -48,8 +48,8 @@ const REDIRECTED = {
 /**
  * The kinds of answers, and all that follows from each.
  *
- * - A create is repeated only when the first one surely started nothing. The service has no
- *   idempotency key, so a run started twice stays started twice.
+ * - A create is repeated only if the first one surely started nothing, or after a server error if the user wants
+ *   that. The service has no idempotency key, so a run started twice stays started twice.
  * - A run is polled until the wait's deadline: a temporary failure never ends the wait for a healthy run.
  *   Before the service has shown that run even once, an address that cannot be reached or trusted, or
  *   that answers with somebody else's page or a redirect, is more likely wrong than failing for a moment.
@@ -99,7 +99,7 @@ const KINDS = {
 	 * shape than the endpoint's. It comes from something in between.
 	 */
 	foreign: { mayHaveStarted: true, retried: SOON_GIVEN_UP_AT_FIRST, ...FOREIGN },
-	/** A 3xx. Redirects are not followed, since the API key would go along. */
+	/** Any other 3xx. No redirect is followed, since the API key would go along. */
 	redirect: { mayHaveStarted: false, ...REDIRECTED },
 	/**
 	 * A 303: the request was carried out, and its result is elsewhere (RFC 9110, section 15.4.4). Many servers

@@ -43,7 +43,7 @@ export class CarriedRate {
 	/** The latest refusal that came soon after a pause: when, and how much was carried before it. */
 	private soon = { at: -Infinity, carried: 0 };
 
-	/** When the rate begins to grow; Infinity from when it is lowered until the pause is over. */
+	/** When the rate begins to grow; Infinity at first, and from when it is lowered until the pause is over. */
 	private growsAt = Infinity;
 
 	/** How long one step of growth takes once the limit is known, in ms. */
@@ -80,7 +80,7 @@ export class CarriedRate {
 		const recovers = this.rate < this.recoversTo;
 		if (!recovers) this.recoversTo = 0;
 		if (this.growsAt === Infinity || (now < this.growsAt && !recovers)) return;
-		// Growing with each request and not with time, a rate that nobody uses does not grow.
+		// The rate grows with requests, not with time, so one that nobody uses does not grow.
 		const isCareful = this.isLimitKnown && !recovers;
 		const factor = isCareful ? GROWTH.limited : GROWTH.unlimited;
 		if (isCareful) this.grownMs += this.apartMs;

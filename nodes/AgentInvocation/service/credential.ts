@@ -14,7 +14,7 @@ export interface ServiceCredential {
 const INVISIBLE = /[\u200B-\u200D\u2060\uFEFF]/g;
 
 /**
- * The replacements that make a base URL of what was entered: nothing invisible around it, `https://` if there is no
+ * The replacements that make a base URL of what was entered: nothing invisible in it, `https://` if there is no
  * scheme, no slash at the end, `/api/v1` if there is no path. They are data, since the credential's test can
  * only do the same in an expression.
  */

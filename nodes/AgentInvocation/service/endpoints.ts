@@ -65,7 +65,7 @@ export function getRun(agentId: number, runId: string): ServiceRequest<Run> {
 	};
 }
 
-/** A run ID in the one form of all that mean the same: a UUID has several (RFC 9562, section 4). */
+/** The same text for all forms of a run ID: a UUID has several (RFC 9562, section 4). */
 function toComparable(runId: string): string {
 	const text = runId.toLowerCase();
 	const digits = text.replace(/^urn:uuid:|[{}-]/g, '');

@@ -29,7 +29,7 @@ const REJECTED_KEY: Explanation = {
 		"It may be mistyped, or was revoked or regenerated. Ask an admin of your organization for the current key (in the service under Settings, API Key; it is shown once, when it is created) and enter it in this node's credential.",
 };
 
-/** What is said about the error codes that `sandbox/openapi.yaml` lists. */
+/** What is said about the error codes that the interface documents. */
 export const explanationsByCode: Record<string, SaysOfError> = {
 	missing_api_key: () => ({
 		message: 'The service received no API key',

@@ -29,7 +29,7 @@ export class Pace {
 	/** When the next request may be sent by the rate. */
 	private nextAt = -Infinity;
 
-	/** Until when the service asks clients to back off. */
+	/** Until when requests are paused. */
 	pausedUntil: number;
 
 	/** How many pauses came one after the other, with nothing carried between them. */

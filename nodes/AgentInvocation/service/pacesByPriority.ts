@@ -19,7 +19,7 @@ export class PacesByPriority {
 
 	private createsUnderWay = 0;
 
-	/** How many creates in a row were carried. */
+	/** How many creates in a row were not refused. */
 	private createsCarried = 0;
 
 	/** The pause after a refused create, in ms, where the service asks for none. */
@@ -38,7 +38,7 @@ export class PacesByPriority {
 		return this.polls !== this.creates;
 	}
 
-	/** Until when the service asks clients to back off. */
+	/** Until when polls are paused. */
 	get pausedUntil(): number {
 		return this.polls.pausedUntil;
 	}

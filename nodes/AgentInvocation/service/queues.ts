@@ -48,7 +48,7 @@ export class Queues<W extends Waiter> {
 	}
 
 	/** The first poll that has waited since before a moment. */
-	pollFrom(moment: number): W | undefined {
+	pollBefore(moment: number): W | undefined {
 		for (const queue of this.queues.values()) {
 			const [poll] = queue.poll;
 			if (poll && poll.cameAt < moment) return poll;

@@ -59,7 +59,7 @@ export class RateLimiter {
 	/** When the service last carried a request, by the clock. */
 	carriedAt = -Infinity;
 
-	/** Until when the service asks clients to back off, by the clock. */
+	/** Until when polls are paused, by the clock. */
 	get pausedUntil(): number {
 		return this.paces.pausedUntil;
 	}
@@ -155,7 +155,7 @@ export class RateLimiter {
 		const { paces } = this;
 		const now = clock.now();
 		// If the next create is refused, there is another pause.
-		const poll = paces.areCreatesRefused && this.queues.pollFrom(paces.pausedUntil);
+		const poll = paces.areCreatesRefused && this.queues.pollBefore(paces.pausedUntil);
 		if (poll) return poll;
 		const soonest = Math.max(now, paces.opensFirstAt);
 		let first: Request | undefined;

@@ -30,7 +30,7 @@ export class RecentRequests {
 		return this.carriedAt.filter((at) => at >= from && at < to).length;
 	}
 
-	/** The same for a second, within ms before a moment. What came in a burst counts as all that a second holds. */
+	/** How many a second were carried on average within `ms` before a moment, or within a second if that is longer. */
 	carriedASecond(before: number, ms: number): number {
 		const spanMs = Math.max(ms, SECOND);
 		return (this.carried(before - spanMs, before) * SECOND) / spanMs;

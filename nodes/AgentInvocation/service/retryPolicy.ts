@@ -12,18 +12,18 @@ export const EDITOR_PATIENCE_MS = 10_000;
 const LONGEST_REFUSED_CREATE_MS = 86_400_000;
 
 /**
- * By which factor the pause grows from one attempt to the next: after trouble, and after refusals by the rate
- * limit. With the latter, a request comes back late by at most a sixth of the time for which it was refused.
+ * By which factor the pause grows with each failure, and with each refusal by the rate limit. With the latter, a
+ * request comes back late by about a sixth of the time for which it was refused.
  */
-const PAUSE_GROWTH = { trouble: 2, refused: 1.2 };
+const PAUSE_GROWTH = { failed: 2, refused: 1.2 };
 
-/** How many times in all a request is sent that is repeated briefly. */
-const BRIEF_ATTEMPTS = 5;
+/** How many times in all a request that is repeated `briefly` is sent. */
+const BRIEF_SENDS = 5;
 
 /** Caps `Retry-After` at an hour, in ms: a mistake must not hold anything for days. */
 const LONGEST_RETRY_AFTER_MS = 3_600_000;
 
-/** The first and the longest pause between attempts, in ms. */
+/** The first and the longest pause before a repetition, in ms. */
 export const backoffRange = { first: 500, longest: 60_000 };
 
 /**
@@ -33,9 +33,7 @@ export const backoffRange = { first: 500, longest: 60_000 };
  */
 export function isRetried({ kind }: Answer, purpose: Purpose, briefAnswers: number): boolean {
 	const repetition = answerKinds[kind].retried[purpose];
-	return (
-		repetition === 'untilDeadline' || (repetition === 'briefly' && briefAnswers < BRIEF_ATTEMPTS)
-	);
+	return repetition === 'untilDeadline' || (repetition === 'briefly' && briefAnswers < BRIEF_SENDS);
 }
 
 /** Whether the request that got this answer is sent again only a few times. */
@@ -44,15 +42,15 @@ export function isRetriedBriefly({ kind }: Answer, purpose: Purpose): boolean {
 }
 
 /**
- * How long to wait before the next attempt: as long as `Retry-After` asks, else a time that doubles with
- * each attempt, jittered so that many executions do not come back in step.
+ * How long to wait before a request is repeated: as long as `Retry-After` asks, else a time that doubles with
+ * each failure, jittered so that many executions do not come back in step.
  *
  * @returns ms
  */
-export function backoffMs(answer: Answer, attempts: number): number {
+export function backoffMs(answer: Answer, failures: number): number {
 	const asked = retryAfterMs(answer);
 	if (asked > 0) return asked;
-	return growing(PAUSE_GROWTH.trouble, attempts);
+	return growing(PAUSE_GROWTH.failed, failures);
 }
 
 /**
@@ -66,8 +64,8 @@ export function refusedBackoffMs(refusals: number): number {
 	return growing(PAUSE_GROWTH.refused, refusals);
 }
 
-function growing(factor: number, attempts: number): number {
-	const full = Math.min(backoffRange.first * factor ** (attempts - 1), backoffRange.longest);
+function growing(factor: number, times: number): number {
+	const full = Math.min(backoffRange.first * factor ** (times - 1), backoffRange.longest);
 	return jittered(full);
 }
 

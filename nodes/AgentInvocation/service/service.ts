@@ -38,15 +38,15 @@ const limiters = shareByKey(() => new RateLimiter());
 export interface Service {
 	/** From the credential, without a slash at its end. */
 	readonly baseUrl: string;
-	/** A hash of the base URL and the API key. What all users of one API key share is kept under it. Not secret. */
+	/** A hash of base URL and API key, under which their users share things; '' until both are read. Not secret. */
 	readonly key: string;
 	/** Whose requests these are: the rate limiter is fair between owners. */
 	readonly owner: object;
 	/** Where every request waits for its turn; all that use one API key share it. */
 	readonly limiter: RateLimiter;
 	/**
-	 * Reads the credential again if it was read a while ago: the key may have been replaced, and with it the
-	 * limiter. Never throws.
+	 * Reads the credential again if it was read over a second ago: the API key may have been replaced, and with it
+	 * the limiter. Never throws.
 	 *
 	 * @returns why nothing can be sent; undefined if requests can be
 	 */
@@ -74,7 +74,7 @@ interface OpenedFor {
 
 /**
  * Opens the service with an item's credential. Requests go through n8n's own helper, which brings proxies
- * and certificates and adds the API key. The key is not in the service that is returned.
+ * and certificates and adds the API key. The service does not show the API key.
  *
  * @throws FailureError if the credential may not be used
  */

@@ -49,7 +49,7 @@ function likelyEnds(durations: number[]): number[] {
 	return ends.slice(2, -2);
 }
 
-// Without a time limit: a workflow may run only once a day.
+// Kept even if unused for long: a workflow may run only once a day.
 const byAgent = shareByKey(() => new Durations(), Infinity);
 
 /** The durations of an agent's runs at a service. */

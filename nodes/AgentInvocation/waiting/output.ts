@@ -72,7 +72,7 @@ function isOfUnfinishedRun({ outputs: [output] }: ItemThatIs<'done'>): boolean {
 	return isRun(output) && !isFinished(output);
 }
 
-/** What a model is to do that gets this item as its tool's answer; undefined if the output says all. */
+/** What a model that gets this item from its tool is to do; undefined if the output says all. */
 export function adviceOn(item: ItemThatIs<'done'>): string | undefined {
 	if (!isOfUnfinishedRun(item)) return undefined;
 	return 'The run has not finished and continues at the service. Do not start another one: its result can be fetched later, by its agent_id and run_id.';
@@ -128,7 +128,7 @@ export function noAnswer(item: Waiting, met: Failure, limitOn: number): Item {
 	});
 }
 
-/** The time limit in s, to a tenth. */
+/** The longest wait in s, to a tenth. */
 function secondsOf({ wait }: Waiting, limitOn: number): number {
 	return Math.round((limitOn - wait.beganOn) / 100) / 10;
 }

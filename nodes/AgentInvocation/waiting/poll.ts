@@ -20,7 +20,7 @@ import { noAnswer, resultOf, timeIsUp } from './output';
 import { delayAfterTemporaryFailure } from './schedule';
 import { dueAfter, leastDelayMs, limitOf, scheduledDelay, type Pass } from './wait';
 
-/** How long after its creation a run is polled on although the service does not know it yet, in ms. */
+/** How long after a wait has begun a run is polled on although the service does not know it yet, in ms. */
 const NOT_FOUND_GRACE_MS = 10_000;
 
 /**
@@ -56,8 +56,8 @@ export interface Polling extends Pass {
  * Only an answer to a poll that was sent at or after the time limit can show that the run has not finished in
  * time. If such a poll gets no answer, it is repeated for {@link GRACE_MS}.
  *
- * A failure that another poll would meet as well fails the item. If an earlier attempt started the run, and
- * it has failed or is gone, the item is begun again.
+ * A failure that another poll would meet as well fails the item. If an earlier attempt's run turns out to
+ * have failed or to be gone, its item is begun again.
  */
 export async function pollRun(item: Waiting, polling: Polling): Promise<Item> {
 	const { service, time, latestEndOn, signal } = polling;

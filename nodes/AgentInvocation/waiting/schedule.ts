@@ -84,12 +84,12 @@ function worthwhilePoll(endsMs: readonly number[]): number {
 
 /**
  * How long to wait after a poll that met a temporary failure. If the scheduled delay is too short to be
- * stored, it is the pause between attempts. Otherwise it is the shortest delay that can be stored, doubled
+ * stored, it is `backoffMs`. Otherwise it is the shortest delay that can be stored, doubled
  * with each further failure, but never longer than the scheduled one.
  *
  * @param failures how many polls in a row have met a temporary failure
  * @param scheduledMs the delay without a failure
- * @param backoffMs the pause between attempts
+ * @param backoffMs the pause after a failure
  * @returns ms
  */
 export function delayAfterTemporaryFailure(

@@ -60,8 +60,8 @@ export function dueAfter(item: Waiting, delay: number, askedMs: number, pass: Pa
 	const untilLimit = Math.max(limitOf(wait, pass) - now, 0);
 	const most = wait.graceBeganOn === undefined ? untilLimit : Infinity;
 	const delayMs = Math.min(Math.max(delay, askedMs), most);
-	const isTroubled = askedMs > delayMs - LONGEST_EARLY_MS || wait.failuresInARow > 0;
-	const mayBeEarly = delayMs >= SHORTEST_STORED_DELAY_MS && !isTroubled;
+	const isPutOff = askedMs > delayMs - LONGEST_EARLY_MS || wait.failuresInARow > 0;
+	const mayBeEarly = delayMs >= SHORTEST_STORED_DELAY_MS && !isPutOff;
 	return { ...item, wait: { ...wait, dueOn: now + delayMs, delayMs, mayBeEarly } };
 }
 

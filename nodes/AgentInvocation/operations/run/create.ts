@@ -139,7 +139,7 @@ async function begin(item: NotBegun, work: ItemWork): Promise<Item> {
 	return done(item, [(isJsonObject(compiled) ? compiled : { result: compiled }) as IDataObject]);
 }
 
-/** The values of an item have passed if the service compiles them, whatever it answers then. */
+/** The check of an item: it passes if the service answers its dry run with success, whatever the body. */
 async function check(item: NotBegun, work: ItemWork): Promise<Check | undefined> {
 	const given = await readItem(item, work);
 	if ('is' in given || given.isDry) return undefined;
@@ -180,8 +180,8 @@ async function readItem(item: NotBegun, work: ItemWork): Promise<Item | GivenIte
 /**
  * Gives what the service answers to a dry run.
  *
- * @throws UnsafeError if it has started a run instead, or one before it has; UnansweredError if it is a check, and
- * too late for the create that would follow
+ * @throws UnsafeError if this or an earlier dry run has started a run; UnansweredError if it is a check, and too late
+ * for its create; a FailureError for any other answer
  */
 async function compile(
 	item: NotBegun,
@@ -201,7 +201,7 @@ async function compile(
 	if (tooLate) throw new UnansweredError(tooLate);
 	const { baseUrl } = service;
 	const compiled = bodyOf(answer, { agentId, bindings, baseUrl });
-	// The shape of the answer is not documented; that to a create always has this status.
+	// The answer to a dry run has no documented shape; the answer to a create always has this status.
 	if (!isRun(compiled) || compiled.status !== 'pending') return compiled;
 	const run = { baseUrl, agentId, runId: String(compiled.run_id) };
 	// So no later attempt begins the item, and an error names the run.

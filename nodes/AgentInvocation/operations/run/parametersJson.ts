@@ -74,7 +74,7 @@ function parseJson(source: string): unknown {
  * values are sent as text anyway. If the JSON is an object, each name gets its place before it, so that
  * `JSON.parse` keeps all of them, including repeated ones, in their order.
  *
- * The pattern matches single signs and numbers, not whole strings: for those, a long string would need too
+ * The pattern matches characters and numbers, not whole strings: for those, a long string would need too
  * much stack.
  */
 function prepare(source: string): string {

@@ -97,7 +97,7 @@ export async function startRun(item: NotBegun, wanted: Wanted, work: ItemWork): 
 		const isSaid = typeof status === 'string' && status !== '';
 		const lastSeen = { ...answer.body, run_id: runId, status: isSaid ? status : 'pending' };
 		const askedMs = retryAfterMs(answer);
-		return startedRun(inDoubt, { baseUrl, agentId, runId }, work, plan, { lastSeen, askedMs });
+		return waitOrOutput(inDoubt, { baseUrl, agentId, runId }, work, plan, { lastSeen, askedMs });
 	}
 	// Whoever sets 'Retry Create on Server Error' takes a 5xx to mean that nothing was started.
 	const isTakenForNothing = retryOnServerError && answer.kind === 'serverError';
@@ -108,9 +108,9 @@ export async function startRun(item: NotBegun, wanted: Wanted, work: ItemWork): 
 }
 
 /**
- * Goes on from the newest record of an item that counts, if one does. Unless the user has changed the node,
+ * Goes on from the newest of an item's records that counts, if any. Unless the user has changed the node,
  * the item counts as the same, whatever its expressions give this time. A run at another service is left
- * alone, since it cannot be asked for.
+ * alone, since it cannot be polled.
  *
  * @param fingerprint of what the item would start now; absent if that is not known yet
  * @returns undefined if there is nothing to go on from
@@ -139,15 +139,15 @@ export function goOnFrom(
 		// begins again.
 		if (result.is === 'done' || hasSucceeded(seen)) return result;
 	}
-	// One that was given and not seen yet may not be there at all.
+	// A run that was given by its ID and not seen yet may not exist.
 	const isSeen = own.is !== 'waiting' || own.wait.status !== undefined;
 	const lastSeen = isSeen || !plan.waits ? { run_id: run.runId, status: 'pending' } : undefined;
 	const mayBeginAgain = plan.startsRuns;
-	return startedRun(own, run, work, plan, { lastSeen, mayBeginAgain, isDueNow: true });
+	return waitOrOutput(own, run, work, plan, { lastSeen, mayBeginAgain, isDueNow: true });
 }
 
 /** Waits for an item's run, or outputs what is known of it. Fails the item if its run's ID cannot be used. */
-function startedRun(
+function waitOrOutput(
 	item: Item,
 	run: KnownRun,
 	{ parking }: ItemWork,
@@ -166,7 +166,7 @@ export function startsUntil({ waits }: WaitPlan, { parking }: ItemWork): number 
 	return waits ? parking.time.momentOf(parking.latestEndOn) : Infinity;
 }
 
-/** Why no run is started, if that is since the request was not carried until then. */
+/** Why no run was started, if the request was not carried by the deadline. */
 export function whyTooLate(
 	{ kind }: Answer,
 	deadline: number,

@@ -131,8 +131,8 @@ export const found: PlantedDefect[] = [
 	plant(
 		'an answering webhook is not seen',
 		'engine/whoWaits.ts',
-		'isCallAnsweredLater(context, mayBeCall)',
-		'isCallAnsweredLater(context, false)',
+		'isAnsweredLater(context, mayBeWebhook)',
+		'isAnsweredLater(context, false)',
 	),
 	plant(
 		"a caller's webhook is not seen",
@@ -279,8 +279,8 @@ export const found: PlantedDefect[] = [
 	plant(
 		'the call that has resumed a Wait node is not seen',
 		'engine/whoWaits.ts',
-		'isWaitForCall(node) || mayBeStart',
-		'mayBeStart',
+		'isWaitForCall(node) || mayBeWebhook',
+		'mayBeWebhook',
 	),
 	plant(
 		"a chat's own nodes are not seen",

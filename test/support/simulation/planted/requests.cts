@@ -176,8 +176,8 @@ export const ofRequests: PlantedDefect[] = [
 	plant(
 		'wrong items keep no others from starting',
 		'items/checks.ts',
-		'wrong.get(index) ?? (free.has(index) ? undefined : ofOthers)',
-		'free.has(index) ? undefined : ofOthers',
+		'wrong.get(index) ?? (free.has(index) ? undefined : noAnswer)',
+		'free.has(index) ? undefined : noAnswer',
 	),
 	plant(
 		'a check without an answer is taken for passed',

@@ -36,6 +36,6 @@ export const untroubled = {
 	unknownForMs: fc.constant(0),
 	faults: fc.constant<FaultSpec[]>([]),
 };
-/** Longer than any that stays in memory. */
+/** Items whose runs take over a minute. */
 export const long = itemThatTakes(fc.integer({ min: 70_000, max: 2_000_000 }));
 export const short = itemThatTakes(ms(20_000));

@@ -9,7 +9,7 @@ export function mostly<T>(usual: T, weight: number, other: fc.Arbitrary<T>): fc.
 	);
 }
 
-/** A member that is there now and then. */
+/** A member that is there once in `weight` + 1 times. */
 export function sometimes<T>(weight: number, made: fc.Arbitrary<T>): fc.Arbitrary<T | undefined> {
 	return mostly<T | undefined>(undefined, weight, made);
 }

@@ -214,7 +214,7 @@ async function executeNode(
 		);
 		if (!process.isAlive()) return await new Promise<never>(() => {});
 		if ('actions' in output) return output;
-		// The action of a pause is none of the node's own ends.
+		// Parking does not end the node's work.
 		if (!data.waitTill) attempt.endings.set(turn, { at: clock.now, outputs: output });
 		return { data: output };
 	} catch (thrown) {

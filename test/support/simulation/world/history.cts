@@ -55,7 +55,7 @@ export interface SeenRequest {
 	isCut?: boolean;
 }
 
-/** What came of a run of the node. */
+/** What came of a call of the node. */
 export interface Ending {
 	at: number;
 	/** By output. */
@@ -166,7 +166,7 @@ export function specOf(world: World, { index, edit }: Attempt): ExecutionSpec {
 	return { ...spec, operation, waits, maxTries, options: { ...spec.options, ...edit.options } };
 }
 
-/** What the item of a run, or an attempt's items, are to start, beside what the world's description says. */
+/** What the user's edit makes an attempt's items start, beside what the world's description says. */
 export function wantedIn(attempt: Attempt | undefined): string {
 	const { values, hasMoved } = attempt?.edit ?? {};
 	return JSON.stringify([values, hasMoved]);

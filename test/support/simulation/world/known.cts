@@ -1,6 +1,6 @@
 import type { Violation } from './invariants.cts';
 
-/** What the simulation finds and nobody has mended yet. Each goes with its mend. */
+/** What the simulation finds and nobody has mended yet. Remove each once it is mended. */
 export const KNOWN: Array<{ says: RegExp; why: string }> = [
 	{
 		says: /^Few requests are refused/,

@@ -7,7 +7,7 @@ import { simulate } from './simulate.cts';
 import { standstill } from './virtualClock.cts';
 import type { World } from './world.cts';
 
-/** Of the worlds in which planted defects are looked for. */
+/** The most items of a world in which planted defects are looked for. */
 const MOST_ITEMS = 155;
 
 /** How a planted defect was noticed. */
@@ -21,7 +21,7 @@ interface Asked {
 	/** The most for each defect. */
 	worlds: number;
 	seed: number;
-	/** Those whose names match alone. */
+	/** Only those whose names match. */
 	only?: RegExp;
 	say: (line: string) => void;
 }

@@ -9,10 +9,10 @@ import { KNOWN } from './known.cts';
 
 const REPORT = path.join(__dirname, '../REPORT.md');
 
-/** In each of which some worlds are tried, so that none holds too much memory. */
+/** How many worlds one process tries, so that none holds too much memory. */
 const WORLDS_EACH = 2_500;
 
-/** The most in which a planted defect is looked for. */
+/** The most worlds in which one planted defect is looked for. */
 const WORLDS_FOR_PLANTED = 20_000;
 
 /** Tries worlds and planted defects, on all cores, and writes the report. */

@@ -114,7 +114,6 @@ export class WorldService {
 		return this.history.runs.filter(counts).length >= quota.runs;
 	}
 
-	/** Each key has its own agents. */
 	private agents(key: number): Array<{ id: number; name: string }> {
 		const first = 1 + 1_000 * organizationOf(key);
 		return this.spec.agents.map((name, index) => ({ id: first + index, name, parameters }));

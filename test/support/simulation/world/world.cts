@@ -88,7 +88,7 @@ export interface QuotaSpec {
 }
 
 export interface ServiceSpec {
-	/** Names of agents by organization; the ID of the first is 1. */
+	/** The names of the agents of each organization. */
 	agents: string[];
 	/** The most agents that a page has, whatever is asked for. */
 	pageSize: number;
@@ -129,7 +129,7 @@ export interface ItemSpec {
 	agent: number;
 	/** Whether the service takes its values for wrong. */
 	isWrong?: boolean;
-	/** Which key the item's credential has: one more than this execution's, or its own. */
+	/** Whether the item's credential has another key than the execution: the next one. */
 	ownKey: boolean;
 }
 

@@ -59,7 +59,7 @@ const anything: fc.Arbitrary<Part> = fc.record({
 
 /**
  * Worlds that nobody has thought of. They shrink to one execution of one item at a service without trouble.
- * Nearly one in two has more of what seldom comes together by chance.
+ * Seven in ten have more of what rarely comes together by chance.
  */
 export const worlds: fc.Arbitrary<World> = fc
 	.tuple(
@@ -92,7 +92,7 @@ export const worlds: fc.Arbitrary<World> = fc
 	)
 	.map(([part, seed, version]) => endingSometime({ ...withoutAbsent<Part>(part), seed, version }));
 
-/** What has no limit of its own and a run that never ends is stopped by somebody, at some time. */
+/** Gives an hour as time limit to executions that might otherwise never end. */
 function endingSometime(world: World): World {
 	const executions = world.executions.map((spec) => {
 		const isNever = spec.items.some(({ run: { durationMs } }) => durationMs === null);
