@@ -53,8 +53,8 @@ export const found: PlantedDefect[] = [
 	plant(
 		'a list that shrinks is not read again',
 		'service/agents.ts',
-		'this.hasMoved ||= ',
-		'this.hasMoved &&= ',
+		'this.hasTotalChanged ||= ',
+		'this.hasTotalChanged &&= ',
 	),
 	plant(
 		'a list in which agents are missing is not read again',

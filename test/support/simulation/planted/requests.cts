@@ -11,7 +11,7 @@ export const ofRequests: PlantedDefect[] = [
 	plant(
 		'creates that are refused go before polls that have waited',
 		'service/rateLimiter.ts',
-		'paces.areCreatesRefused && this.queues.pollFrom(paces.pausedUntil)',
+		'paces.areCreatesRefused && this.queues.pollBefore(paces.pausedUntil)',
 		'undefined',
 	),
 	plant(
