@@ -53,8 +53,8 @@ export const found: PlantedDefect[] = [
 	plant(
 		'a list that shrinks is not read again',
 		'service/agents.ts',
-		'this.hasTotalChanged ||= ',
-		'this.hasTotalChanged &&= ',
+		'this.hasTotalChanged ||=',
+		'this.hasTotalChanged &&=',
 	),
 	plant(
 		'a list in which agents are missing is not read again',
