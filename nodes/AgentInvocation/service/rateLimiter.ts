@@ -25,8 +25,11 @@ export interface Admission {
 	signal?: AbortSignal | undefined;
 }
 
-/** `late`: its patience or its time has run out, or will have before requests may be sent again. */
-type Turn = 'send' | 'late' | 'aborted';
+/**
+ * `late`: its patience or its time has run out, or will have before requests may be sent again. `released`: it waits
+ * no longer here, since its API key may have been replaced.
+ */
+type Turn = 'send' | 'late' | 'aborted' | 'released';
 
 interface Request extends Admission, Waiter {
 	settle(turn: Turn): void;
@@ -120,6 +123,11 @@ export class RateLimiter {
 		if (this.paces.opensFirstAt < this.sleepsUntil) this.waking.abort();
 		if (this.paces.pausedUntil === pausedUntil) return;
 		for (const waiter of this.queues.waiters) this.settleIfLate(waiter);
+	}
+
+	/** Ends the waiting of an owner's requests, which perhaps no longer use this limiter's API key. */
+	release(owner: object): void {
+		for (const waiter of this.queues.waiters) if (waiter.owner === owner) waiter.settle('released');
 	}
 
 	private take(priority: Priority): void {

@@ -44,8 +44,9 @@ export async function sendOnce<T>(
 
 	await within(deadline - clock.now(), orAborted(service.renew(), signal));
 	const sentAt = clock.now();
+	if (turn === 'released') return await sendOnce(service, request, patience);
 	if (service.limiter !== limiter || signal?.aborted || sentAt >= deadline) {
-		// It has waited for its turn under the key before, or it is too late meanwhile.
+		// It waited under the former key, was aborted, or is too late by now.
 		limiter.learn(priority, { kind: 'notSent' }, sentAt);
 		return await sendOnce(service, request, patience);
 	}

@@ -99,7 +99,9 @@ export async function openService(
 			return { kind: 'credentialChanged', reason: "The credential's Base URL has changed" };
 		}
 		({ apiKey } = credential);
+		const former = key;
 		key = hashOf([baseUrl, apiKey]);
+		if (former !== '' && former !== key) limiters(former).release(owner);
 		return undefined;
 	};
 	if (first) use(first);

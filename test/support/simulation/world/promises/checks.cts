@@ -49,8 +49,14 @@ function wrongIn(facts: Facts, attempt: Attempt, turn: number): string[] {
 			(one) => one.tag === tag && isEarlier(one, sentAt) && hasPassed(one),
 		);
 		if (!isChecked) return [`${name}, which has passed no check`];
+		// If the credential could not be read later, another attempt found the item wrong without a check.
+		const { fromMs = Infinity } = spec.credentialAway ?? {};
+		const isOver = ({ sentAt: checkedAt }: SeenRequest) =>
+			!stops(spec) && checkedAt <= fromMs && sentAt > fromMs;
 		const last = new Map<unknown, SeenRequest>();
-		for (const check of checks) if (check.sentAt <= sentAt) last.set(check.tag, check);
+		for (const check of checks) {
+			if (check.sentAt <= sentAt && !isOver(check)) last.set(check.tag, check);
+		}
 		const against = [...last.values()].find(
 			(check) => !hasPassed(check) && (stops(spec) || check.tag === tag || !isRefused(check)),
 		);
