@@ -41,6 +41,15 @@ test.each<Partial<Cell>>([
 	expect(isWithinTarget(result)).toBe(true);
 });
 
+test.each([1, 2, 3, 4, 5, 6])(
+	'a first burst of which some are refused does not hold the pace down (%d)',
+	async (seed) => {
+		const limiter = 'token bucket, 0.1 s';
+		const burst = { limiter, rate: 100, saysRetryAfter: false, roundTripMs: 5, items: 500, seed };
+		expect((await simulateCell({ ...cell, ...burst })).ratio).toBeLessThan(2);
+	},
+);
+
 test('twenty executions of ten items: all succeed, and at most 5 % are refused', async () => {
 	const result = await simulateCell({ ...cell, items: 10, executions: 20 });
 	expect(result.refusedShare).toBeLessThanOrEqual(0.05);

@@ -15,8 +15,7 @@ import {
 import { RecentRequests } from './recentRequests';
 
 /**
- * How many requests a second the service carries, as far as its answers show. Moments are those of the clock,
- * in ms.
+ * How many requests a second the service carries, by its answers. Moments are those of the clock, in ms.
  *
  * Others may use the API key too, and some services refuse requests by chance. So while a rate that was found
  * is kept, a refusal hardly lowers it. If one follows soon after a pause, the limit itself may have fallen: the
@@ -112,8 +111,11 @@ export class CarriedRate {
 		// A rate that is not used says nothing about the limit.
 		if (this.isLimitKnown && carried / share < this.rate * LEAST_KEPT.known) return;
 		if (!this.isLimitKnown || share < LEAST_BY_CHANCE) {
-			this.find(Math.max(carried * ALMOST, this.rate * LEAST_KEPT.unknown));
-			this.growsAt = now + HOLD_MS;
+			// What came in a burst says little.
+			const isKnown = this.isLimitKnown || ranMs >= SECOND;
+			const growsAt = now + (isKnown ? HOLD_MS : SECOND);
+			this.find(Math.max(carried * ALMOST, this.rate * LEAST_KEPT.unknown), growsAt);
+			this.isLimitKnown = isKnown;
 			return;
 		}
 		if (now >= this.growsAt) {
@@ -137,7 +139,6 @@ export class CarriedRate {
 		if (wasExceeded) this.rate = Math.max(this.rate, carried);
 		const isSoon = ranMs < SECOND;
 		if (this.isLimitKnown && !isSoon) {
-			// A rate that is not used says nothing about the limit.
 			if (carried < this.rate * LEAST_KEPT.known) return;
 			this.isSure ||= ranMs >= 2 * this.measuredMs;
 			if (from < this.growsAt) return this.lower(!this.isSure);
@@ -146,12 +147,10 @@ export class CarriedRate {
 		const recoversTo = isByChance ? Math.min(this.rate, this.foundRate) : 0;
 		if (isSoon) this.soon = { at: from, carried };
 		const least = this.rate * LEAST_KEPT[this.isLimitKnown ? 'known' : 'unknown'];
-		// What came in a burst says little.
 		const isKnown = this.isLimitKnown || (ranMs >= SECOND && carried >= least);
-		this.find(Math.max(Math.min(carried, this.rate) * ALMOST, least));
+		this.find(Math.max(Math.min(carried, this.rate) * ALMOST, least), Infinity);
 		this.isLimitKnown = isKnown;
 		this.recoversTo = recoversTo;
-		this.growsAt = Infinity;
 	}
 
 	/**
@@ -179,8 +178,8 @@ export class CarriedRate {
 		const windowMs = isGuess ? wholeWindow(seenMs) : seenMs;
 		this.isWindowKnown = true;
 		// Refusals that come at any rate do not lower it below one request in as long as the service refused.
-		this.find(Math.max((carried * openMs * ALMOST) / windowMs, SECOND / refusedMs));
-		this.growsAt = now + HOLD_MS;
+		const rate = Math.max((carried * openMs * ALMOST) / windowMs, SECOND / refusedMs);
+		this.find(rate, now + HOLD_MS);
 	}
 
 	/** Whether a refusal soon after a pause is like the one before it: then the limit itself has fallen. */
@@ -189,13 +188,14 @@ export class CarriedRate {
 		return from < this.soon.at + HOLD_MS && Math.min(ratio, 1 / ratio) >= ALMOST;
 	}
 
-	private find(rate: number): void {
+	private find(rate: number, growsAt: number): void {
 		this.isLimitKnown = true;
 		this.isSure = false;
 		this.rate = Math.max(rate, SECOND / HOLD_MS);
 		this.foundRate = this.rate;
 		this.recoversTo = 0;
 		this.leastFoundRate = this.rate * LEAST_KEPT.known;
+		this.growsAt = growsAt;
 	}
 
 	/**

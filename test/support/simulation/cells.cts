@@ -22,6 +22,8 @@ export interface Cell {
 	executions: number;
 	/** Whether Max Concurrency is left empty, so that ten items are tried first; else it is 1,000. */
 	hasTrial?: boolean;
+	/** Of all that is left to chance; 1 when absent. */
+	seed?: number;
 }
 
 export interface CellResult extends Cell {
@@ -36,11 +38,12 @@ export interface CellResult extends Cell {
 
 /** What the node itself does in a cell, on virtual time. */
 export async function simulateCell(cell: Cell): Promise<CellResult> {
-	const { saysRetryAfter, roundTripMs, items, executions, hasTrial } = cell;
+	const { saysRetryAfter, roundTripMs, items, executions, hasTrial, seed = 1 } = cell;
 	const options = { timeout: 0, ...(!hasTrial && { maxConcurrency: 1_000 }) };
 	const one = { count: items, options, runOf: () => ({ durationMs: RUN_MS }) };
 	const world = new OwnWorld({
 		...one,
+		seed,
 		beside: new Array<typeof one>(executions - 1).fill(one),
 		service: { tripMs: [roundTripMs, roundTripMs] },
 		hand: {
