@@ -103,8 +103,22 @@ test.each<[string, Hand['respond']]>([
 	expect(checked.length).toBeGreaterThan(2);
 	expect(checked.every(({ sentAt }) => sentAt < 170 * SECOND)).toBe(true);
 	expect(ms).toBeLessThan(200 * SECOND);
-	expect(error?.message).toContain('could not be checked');
+	expect(error?.message).toContain(
+		"could not be checked: The run was not started, since the workflow's own timeout",
+	);
 	expect(world.requests).toHaveLength(checked.length);
+});
+
+test('a dry run is not waited for, so it is sent also then', async () => {
+	const { jsons, world } = await execute({
+		count: 12,
+		operation: 'dryRun',
+		options: { maxConcurrency: 1 },
+		workflowTimeoutS: 200,
+		service: { tripMs: [16_000, 16_000] },
+	});
+	expect(jsons).toHaveLength(12);
+	expect(world.requests.at(-1)!.sentAt).toBeGreaterThan(170 * SECOND);
 });
 
 test('nor does Retry On Fail, once a run has failed then', async () => {

@@ -113,10 +113,8 @@ export class CarriedRate {
 		if (!this.isLimitKnown || share < LEAST_BY_CHANCE) {
 			// What came in a burst says little.
 			const isKnown = this.isLimitKnown || ranMs >= SECOND;
-			const growsAt = now + (isKnown ? HOLD_MS : SECOND);
-			this.find(Math.max(carried * ALMOST, this.rate * LEAST_KEPT.unknown), growsAt);
-			this.isLimitKnown = isKnown;
-			return;
+			const rate = Math.max(carried * ALMOST, this.rate * LEAST_KEPT.unknown);
+			return this.find(rate, now + (isKnown ? HOLD_MS : SECOND), isKnown);
 		}
 		if (now >= this.growsAt) {
 			this.foundRate = Math.max(this.foundRate, this.rate);
@@ -139,6 +137,7 @@ export class CarriedRate {
 		if (wasExceeded) this.rate = Math.max(this.rate, carried);
 		const isSoon = ranMs < SECOND;
 		if (this.isLimitKnown && !isSoon) {
+			// A rate that is not used says nothing about the limit.
 			if (carried < this.rate * LEAST_KEPT.known) return;
 			this.isSure ||= ranMs >= 2 * this.measuredMs;
 			if (from < this.growsAt) return this.lower(!this.isSure);
@@ -147,9 +146,9 @@ export class CarriedRate {
 		const recoversTo = isByChance ? Math.min(this.rate, this.foundRate) : 0;
 		if (isSoon) this.soon = { at: from, carried };
 		const least = this.rate * LEAST_KEPT[this.isLimitKnown ? 'known' : 'unknown'];
+		// What came in a burst says little.
 		const isKnown = this.isLimitKnown || (ranMs >= SECOND && carried >= least);
-		this.find(Math.max(Math.min(carried, this.rate) * ALMOST, least), Infinity);
-		this.isLimitKnown = isKnown;
+		this.find(Math.max(Math.min(carried, this.rate) * ALMOST, least), Infinity, isKnown);
 		this.recoversTo = recoversTo;
 	}
 
@@ -188,8 +187,8 @@ export class CarriedRate {
 		return from < this.soon.at + HOLD_MS && Math.min(ratio, 1 / ratio) >= ALMOST;
 	}
 
-	private find(rate: number, growsAt: number): void {
-		this.isLimitKnown = true;
+	private find(rate: number, growsAt: number, isLimitKnown = true): void {
+		this.isLimitKnown = isLimitKnown;
 		this.isSure = false;
 		this.rate = Math.max(rate, SECOND / HOLD_MS);
 		this.foundRate = this.rate;

@@ -171,10 +171,11 @@ async function readItem(item: NotBegun, work: ItemWork): Promise<Item | GivenIte
 		readOptions(context, itemIndex)('retryCreateOnServerError', false),
 		'Retry Create on Server Error',
 	);
-	// The service may be busy for as long as the run would be waited for.
-	const waitsMs = plan.waits ? plan.options.timeoutMs || Infinity : 0;
+	// A dry run is not waited for. The service may be busy for as long as a run would be.
+	const waits = plan.waits && !isDry;
+	const waitsMs = waits ? plan.options.timeoutMs || Infinity : 0;
 	const patienceMs = Math.max(waitsMs, READ_PATIENCE_MS);
-	return { plan, isDry, agent, bindings, retryOnServerError, patienceMs };
+	return { plan: { ...plan, waits }, isDry, agent, bindings, retryOnServerError, patienceMs };
 }
 
 /**
@@ -186,15 +187,13 @@ async function readItem(item: NotBegun, work: ItemWork): Promise<Item | GivenIte
 async function compile(
 	item: NotBegun,
 	agentId: number,
-	given: GivenItem,
+	{ bindings, patienceMs, plan }: GivenItem,
 	work: ItemWork,
 ): Promise<unknown> {
-	const { bindings, isDry, plan } = given;
 	const { service, signal, note, refuseIfUnsafe } = work;
 	refuseIfUnsafe();
 	// A check has the time and the patience of the create that it comes before.
-	const deadline = isDry ? Infinity : startsUntil(plan, work);
-	const patienceMs = isDry ? READ_PATIENCE_MS : given.patienceMs;
+	const deadline = startsUntil(plan, work);
 	const patience = { since: clock.now(), patienceMs, deadline, signal };
 	const answer = await sendWithRetry(service, dryRun(agentId, bindings), 'read', patience);
 	const tooLate = whyTooLate(answer, deadline, agentId);

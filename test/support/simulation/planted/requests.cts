@@ -194,7 +194,7 @@ export const ofRequests: PlantedDefect[] = [
 	plant(
 		"items are checked though the workflow's timeout is near",
 		'operations/run/create.ts',
-		'isDry ? Infinity : startsUntil(plan, work)',
-		'startsUntil({ ...plan, waits: false }, work)',
+		'const deadline = startsUntil(plan, work);',
+		'const deadline = Infinity;',
 	),
 ];
