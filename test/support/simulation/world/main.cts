@@ -1,10 +1,9 @@
 import { parseArgs } from 'node:util';
 
 import { search, worldOf } from './search.cts';
-import { isKnown } from './known.cts';
 import { tellPlanted } from './planted.cts';
 import { NodeCode } from './nodeCode.cts';
-import { report } from './report.cts';
+import { reportPlanted, reportWorlds } from './report.cts';
 import { simulate } from './simulate.cts';
 import { traceOf } from './trace.cts';
 import { violationsOf } from './invariants.cts';
@@ -25,16 +24,18 @@ async function main(): Promise<void> {
 			lines: { type: 'string', default: '200' },
 			planted: { type: 'boolean', default: false },
 			only: { type: 'string', default: '.' },
-			'without-known': { type: 'boolean', default: false },
 			report: { type: 'boolean', default: false },
 			'no-shrink': { type: 'boolean', default: false },
 		},
 	});
 	const count = Number(values.worlds);
-	if (values.report) return await report(count, Number(values.seed), say);
+	const seed = Number(values.seed);
+	if (values.report) {
+		if (values.planted) return await reportPlanted({ seed, say });
+		return await reportWorlds({ worlds: count, seed, say });
+	}
 	if (values.planted) {
-		const only = new RegExp(values.only);
-		return await tellPlanted({ worlds: count, seed: Number(values.seed), only, say });
+		return await tellPlanted({ worlds: count, seed, only: new RegExp(values.only), say });
 	}
 	const code = new NodeCode();
 	if (values.world !== undefined || values.replay !== undefined) {
@@ -52,10 +53,9 @@ async function main(): Promise<void> {
 	const began = performance.now();
 	const found = await search(code, {
 		worlds: count,
-		seed: Number(values.seed),
+		seed,
 		say,
 		isShrunk: !values['no-shrink'],
-		...(values['without-known'] && { isKnown }),
 	});
 	const seconds = (performance.now() - began) / 1_000;
 	say(
