@@ -109,6 +109,15 @@ describe("an agent's parameters", () => {
 		);
 	});
 
+	test('are not known where the list cannot be read: the notice says why, in few words', async () => {
+		const error = { code: 'bad', message: 'long '.repeat(100_000), request_id: 'r' };
+		const answer = { kind: 'answer', status: 400, body: { error } } as const;
+		sandbox.current.faults.add({ ...answer, path: '/agents', times: 9 });
+		const notice = await noticeOf(2);
+		expect(notice).toMatch(/^long long/);
+		expect(notice!.length).toBeLessThan(2_500);
+	});
+
 	test('of a tool have their plain names, which are what the model knows them by', async () => {
 		const node = { type: 'n8n-nodes-agent-invocation.agentInvocationTool' };
 		const { fields } = await getAgentParameters.call(context(2, undefined, node));

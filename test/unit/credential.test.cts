@@ -59,6 +59,7 @@ test.each<[unknown, string]>([
 	[undefined, 'is empty'],
 	['a\nb', 'contains a line break'],
 	['a\rb', 'contains a line break'],
+	['https://agents.example.com', 'is a web address'],
 	['a b', 'contains a space or a character that no key has'],
 	['a\u007f', 'contains a space or a character that no key has'],
 	['ключ', 'contains a space or a character that no key has'],

@@ -60,7 +60,8 @@ describe('an item that fails ends the node, and the message', () => {
 		const hand: Hand = {
 			respond: ({ tag }) => (tag?.endsWith('1') ? undefined : { statusCode: 500 }),
 		};
-		const { error } = await execute({ count: 3, waits: false, hand });
+		const service = { tripMs: [100, 200] as [number, number] };
+		const { error } = await execute({ count: 3, waits: false, hand, service });
 		expect(error?.description).toContain(
 			"To get the results of the other items, set 'On Error' to 'Continue' in this node's settings, save the workflow, and choose 'Retry with currently saved workflow' in Executions. 'Retry' in Executions keeps the runs of the other items. Runs may have been started for these items too: 2.",
 		);

@@ -73,6 +73,7 @@ test.each<[unknown, string]>([
 test('names that differ in case or in the space around them are the same', () => {
 	expect(nameKey(' Straße A ')).toBe(nameKey('straße a'));
 	expect(nameKey('STRASSE')).toBe(nameKey('Straße'));
+	expect(nameKey('STRAẞE')).toBe(nameKey('Straße'));
 	expect(nameKey('Caf\u00e9')).toBe(nameKey('CAFE\u0301'));
 	expect(nameKey('a')).not.toBe(nameKey('b'));
 });

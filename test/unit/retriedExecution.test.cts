@@ -644,6 +644,22 @@ describe('of an item whose options can no longer be read', () => {
 		expect((await world.retry()).error?.message).toMatch(message);
 	});
 
+	test('while one that is done keeps its result', async () => {
+		const world = new OwnWorld({
+			count: 2,
+			runOf: (item) => ({ durationMs: (item === 0 ? 5 : 2_000) * SECOND }),
+			onError: 'continueRegularOutput',
+		});
+		world.later(1_200 * SECOND, () => world.stop());
+		await world.execute();
+		world.world.executions[0]!.options = wrong;
+		const { jsons } = await world.retry();
+		expect(jsons).toMatchObject([
+			{ output: '0' },
+			{ error: expect.stringContaining("not 'soon' (run ") as string },
+		]);
+	});
+
 	test('but a wait that was stored goes on as it was begun', async () => {
 		const world = new OwnWorld({ runOf, options: { pollInterval: 65 } });
 		world.later(30 * SECOND, () => (world.world.executions[0]!.options = wrong));

@@ -3,6 +3,7 @@ import type { ILoadOptionsFunctions, ResourceMapperFields } from 'n8n-workflow';
 import { escapeHtml } from '../engine/nodeError';
 import { failureOf } from '../failure';
 import type { Agent, AgentParameter } from '../service/types';
+import { bound } from '../wording';
 import { findChosenAgent } from './getAgentParameters';
 
 const NO_PARAMETERS = 'This agent has no parameters. Nothing needs to be filled in.';
@@ -20,7 +21,7 @@ export async function describeParameters(
 		notice = describeAgent(await findChosenAgent(this, 'descriptions'));
 	} catch (thrown) {
 		const { message, description } = failureOf(thrown);
-		notice = escapeHtml(`${message}. ${description}`);
+		notice = escapeHtml(bound(`${message}. ${description}`));
 	}
 	return { fields: [], emptyFieldsNotice: notice };
 }

@@ -17,15 +17,15 @@ export function fixedAt(count: number): Concurrency {
 	return { most: count, onTrial: count };
 }
 
-/** The trial is over once all of its runs have gone on for this long, in ms. */
+/** The trial is over once all of its runs have gone on for this long, in ms. Each was polled by then. */
 const TRIAL_MS = 5_000;
 
 /**
- * The trial: the first items of a node. The others begin once one of these has succeeded, or all have gone on
- * for a while.
+ * The trial: the first items of a node. The others begin once one of these has succeeded, or those that have begun
+ * have gone on for a while.
  */
 export class Trial {
-	private isOver = false;
+	isOver = false;
 
 	/** When the latest wait of the trial began, by the clock. */
 	private latestBeganAt = -Infinity;
@@ -46,14 +46,9 @@ export class Trial {
 		this.latestBeganAt = Math.max(this.latestBeganAt, at);
 	}
 
-	/**
-	 * When time ends the trial, by the clock; Infinity if it does not.
-	 *
-	 * @param inProgress how many items are in progress
-	 */
-	endsAt(inProgress: number): number {
-		const { most, onTrial } = this.concurrency;
-		const isFull = inProgress >= onTrial && onTrial < most;
-		return isFull && !this.isOver ? this.latestBeganAt + TRIAL_MS : Infinity;
+	/** When time ends the trial, by the clock; Infinity if none has begun, or it is over. */
+	get endsAt(): number {
+		const hasBegun = this.latestBeganAt > -Infinity;
+		return hasBegun && !this.isOver ? this.latestBeganAt + TRIAL_MS : Infinity;
 	}
 }

@@ -7,6 +7,9 @@ import type { Items, LoopEnd, Work } from './work';
 /** The most items that are beginning at once, which keeps deadlines of creates from expiring in the queue. */
 const MOST_BEGINNING = 100;
 
+/** How long the others wait for a checkpoint while one of the first items takes long to begin, in ms. */
+const HOLD_MS = 5_000;
+
 /** With so many items under way, each perhaps with a connection of its own, none is polled. */
 const MOST_UNDER_WAY = 1_000;
 
@@ -37,6 +40,9 @@ export class Loop {
 	/** How many begin before a checkpoint; Infinity if none is made. */
 	private readonly beforeCheckpoint: number;
 
+	/** When the others begin though some of these still are beginning; Infinity until one has begun. */
+	private othersBeginAt = Infinity;
+
 	private readonly trial: Trial;
 
 	/** The first item that has failed, where that ends the loop. */
@@ -53,7 +59,7 @@ export class Loop {
 	constructor(
 		private readonly work: Work,
 		private readonly items: Items,
-		count: number,
+		private readonly count: number,
 	) {
 		this.trial = new Trial(work.concurrency);
 		for (let index = 0; index < count; index++) this.put(index, items.item(index));
@@ -87,10 +93,22 @@ export class Loop {
 		return this.underWay.size + this.waiting.size;
 	}
 
-	/** When time ends the trial, by the clock; Infinity if it does not. */
+	/** Whether an item that begins now is one of the trial, whose end others will wait for. */
+	private get isOnTrial(): boolean {
+		const { most, onTrial } = this.work.concurrency;
+		return onTrial < most && this.count > onTrial && !this.trial.isOver;
+	}
+
+	/** When time ends the trial, by the clock; Infinity if no item waits for that. */
 	private get trialEndsAt(): number {
-		const othersWait = this.leftToBegin > 0 && this.beginning === 0;
-		return othersWait ? this.trial.endsAt(this.inProgress) : Infinity;
+		const isFull = this.isOnTrial && this.inProgress >= this.trial.limit;
+		return isFull && this.leftToBegin > 0 ? this.trial.endsAt : Infinity;
+	}
+
+	/** Whether items wait for the checkpoint. */
+	private get areHeld(): boolean {
+		const areNext = this.begun === this.beforeCheckpoint && this.leftToBegin > 0;
+		return areNext && clock.now() < this.othersBeginAt;
 	}
 
 	/**
@@ -108,7 +126,7 @@ export class Loop {
 		if (this.work.cancel?.aborted) return { is: 'cancelled' };
 		if (this.failure) return this.failure;
 		const left = this.waiting.size + this.leftToBegin;
-		if (this.begun === this.beforeCheckpoint && this.beginning === 0 && left > 0) {
+		if (this.begun >= this.beforeCheckpoint && this.beginning === 0 && left > 0) {
 			return { is: 'checkpoint' };
 		}
 		const now = clock.now();
@@ -121,13 +139,15 @@ export class Loop {
 		if (now >= this.trialEndsAt) this.trial.end();
 		while (this.inProgress < this.trial.limit && this.beginning < MOST_BEGINNING) {
 			const next = this.inOrder[this.nextToBegin];
-			if (!next || this.begun >= this.beforeCheckpoint) return;
+			if (!next || this.areHeld) return;
 			this.nextToBegin++;
 			this.begun++;
 			this.beginning++;
+			const { isOnTrial } = this;
 			void this.step(next.index, async (signal) => {
-				const begun = await this.work.begin(next.item, next.index, signal);
+				const begun = await this.work.begin(next.item, next.index, signal, isOnTrial);
 				this.beginning--;
+				if (this.begun <= this.beforeCheckpoint) this.othersBeginAt = clock.now() + HOLD_MS;
 				return begun;
 			});
 		}
@@ -171,7 +191,8 @@ export class Loop {
 	/** Waits until there is something to do, polls early, or ends the loop so that the execution can be stored. */
 	private async untilNextStep(): Promise<LoopEnd | undefined> {
 		const { trialEndsAt } = this;
-		const due = Math.min(this.waiting.dueAt, trialEndsAt);
+		const othersBeginAt = this.areHeld ? this.othersBeginAt : Infinity;
+		const due = Math.min(this.waiting.dueAt, trialEndsAt, othersBeginAt);
 		// Nothing more can start before one of those under way has ended.
 		if (this.underWay.size >= MOST_UNDER_WAY) return await this.untilNews(Infinity);
 		if (this.underWay.size > 0 || trialEndsAt < Infinity) return await this.untilNews(due);

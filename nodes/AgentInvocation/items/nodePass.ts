@@ -70,10 +70,10 @@ export class NodePass {
 			time: parking.time,
 			pollsFrom: parking.pollsFrom,
 			cancel: context.getExecutionCancelSignal?.(),
-			begin: (item, index, signal) =>
+			begin: (item, index, signal, isOnTrial) =>
 				this.withService(index, item, signal, async (opened) => {
 					const since = clock.now();
-					const begun = await operation.begin(item, opened);
+					const begun = await operation.begin(item, { ...opened, isOnTrial });
 					await hintAtSlowBegin(clock.now() - since, parking);
 					return begun;
 				}),

@@ -13,6 +13,8 @@ export interface ItemWork {
 	parking: Parking;
 	/** Aborted when the node ends before this item does. */
 	signal: AbortSignal;
+	/** Whether other items wait until it is known that this one's run does not fail at once. */
+	isOnTrial?: boolean;
 	/** Notes how far the item has got, before something is sent whose outcome may never be known. */
 	note(this: void, item: Item): void;
 	/** Throws an UnsafeError if nothing more may be started. */

@@ -54,6 +54,7 @@ async function withOptionsOfNow(
 		if (item.is === 'done') return waits ? resultOfNow(item, options) : item;
 		return waits ? withOptions(item, { options, where }, parking) : toBegin(recordsOf(item));
 	} catch (thrown) {
-		return failed(item, failureOf(thrown));
+		// A result stays: n8n may have lost what an option's expression reads.
+		return item.is === 'done' ? item : failed(item, failureOf(thrown));
 	}
 }

@@ -23,8 +23,12 @@ export interface Work {
 	pollsFrom: number;
 	/** Ends the loop from outside. */
 	cancel?: AbortSignal | undefined;
-	/** Gives the next state of the item; the item unchanged if the signal came first. */
-	begin(item: NotBegun, index: number, signal: AbortSignal): Promise<Item>;
+	/**
+	 * Gives the next state of the item; the item unchanged if the signal came first.
+	 *
+	 * @param isOnTrial whether others wait until it is known that its run does not fail at once
+	 */
+	begin(item: NotBegun, index: number, signal: AbortSignal, isOnTrial: boolean): Promise<Item>;
 	poll(item: Waiting, index: number, signal: AbortSignal): Promise<Item>;
 	/** Called with all waits when nothing is under way and nothing due. */
 	idle(waits: Waits): Promise<Idle>;

@@ -184,3 +184,9 @@ export type AnswerKind = keyof typeof KINDS;
 
 /** What follows from each kind of answer. */
 export const answerKinds: Record<AnswerKind, Row> = KINDS;
+
+/** Whether a run may have been started by a create with such an answer, which does not say so. */
+export function leavesDoubt({ kind }: { kind: AnswerKind }): boolean {
+	const { mayHaveStarted, isVerdict } = answerKinds[kind];
+	return mayHaveStarted && !isVerdict && kind !== 'ok' && kind !== 'cancelled';
+}

@@ -106,6 +106,8 @@ function parse(url: string, base?: string): URL | undefined {
 
 function wrongApiKey(apiKey: string): string | undefined {
 	if (apiKey === '') return 'is empty';
+	// The two fields are easily swapped. Nothing is sent then: the key would be looked up as a host.
+	if (/^https?:\/\//i.test(apiKey)) return 'is a web address';
 	if (/[\r\n]/.test(apiKey)) return 'contains a line break';
 	// The visible characters of ASCII, which HTTP allows in a header's value (RFC 9110, section 5.5).
 	if (!/^[\x21-\x7e]+$/.test(apiKey)) return 'contains a space or a character that no key has';

@@ -1,15 +1,20 @@
 import type { Answer } from './answer';
+import { leavesDoubt } from './answerKinds';
 import { Pace } from './pace';
 import { REFUSED_AMID_POLLS } from './paceTuning';
-import { backoffRange, jittered, retryAfterMs } from './retryPolicy';
+import { backoffRange, isUnavailable, jittered, retryAfterMs } from './retryPolicy';
 
 /** What a request is: a create, which may be a dry run, or any other. */
 export type Priority = 'create' | 'poll';
 
 /**
  * When requests with one API key may be sent, by what they are for. They share one pace (`pace.ts`), unless the
- * service refuses creates alone because no more runs may be under way: that says nothing about polls. Moments are
- * those of the clock, in ms.
+ * service refuses creates alone because no more runs may be under way: that says nothing about polls.
+ *
+ * While the service fails, each create may leave its item in doubt. So after one that does, creates pause, and go
+ * on one at a time until one is carried.
+ *
+ * Moments are those of the clock, in ms.
  */
 export class PacesByPriority {
 	private creates = new Pace();
@@ -19,11 +24,14 @@ export class PacesByPriority {
 
 	private createsUnderWay = 0;
 
-	/** How many creates in a row were not refused. */
-	private createsCarried = 0;
+	/** How many creates were carried since one was not, be it refused alone or in doubt; Infinity at first. */
+	private createsCarried = Infinity;
 
-	/** The pause after a refused create, in ms, where the service asks for none. */
+	/** The pause after such a create, in ms, where the service asks for none. */
 	private createsPauseMs = 0;
+
+	/** Until when it lasts. */
+	private createsPausedUntil = -Infinity;
 
 	/** When the latest refusal of a poll came. */
 	private pollRefusedAt = -Infinity;
@@ -45,7 +53,8 @@ export class PacesByPriority {
 
 	/** Until when such requests pause; creates alone may pause longer than the service asks. */
 	pausedUntilFor(priority: Priority): number {
-		return this.paceOf(priority).pausedUntil;
+		const { pausedUntil } = this.paceOf(priority);
+		return priority === 'create' ? Math.max(pausedUntil, this.createsPausedUntil) : pausedUntil;
 	}
 
 	/** When the next request of any kind may be sent. */
@@ -54,13 +63,13 @@ export class PacesByPriority {
 	}
 
 	/**
-	 * When the next such request may be sent; Infinity where an answer decides. While creates alone are refused, one
-	 * of them is sent at a time, and one more for each that is carried.
+	 * When the next such request may be sent; Infinity where an answer decides. While creates are refused alone, or
+	 * may leave doubt, one of them is sent at a time, and one more for each that is carried.
 	 */
 	opensAt(priority: Priority): number {
 		if (priority === 'poll') return this.polls.opensAt;
-		const isHeld = this.areCreatesRefused && this.createsUnderWay > this.createsCarried;
-		return isHeld ? Infinity : this.creates.opensAt;
+		const isHeld = this.createsUnderWay > this.createsCarried;
+		return isHeld ? Infinity : Math.max(this.creates.opensAt, this.createsPausedUntil);
 	}
 
 	/** A request is sent. */
@@ -92,18 +101,22 @@ export class PacesByPriority {
 		const isRefused = answer.kind === 'rateLimited';
 		const isAskedToWait = retryAfterMs(answer) > 0;
 		this.createsUnderWay--;
-		this.createsCarried = isRefused ? 0 : this.createsCarried + 1;
-		if (!isRefused) {
-			this.refusedAmidPolls = 0;
+		if (leavesDoubt(answer)) {
+			this.createsCarried = 0;
+			if (isAskedToWait || isUnavailable(answer)) this.pauseCreates(answer, sentAt, now);
+		} else if (isRefused && this.areCreatesRefused) {
+			this.createsCarried = 0;
+			if (!isAskedToWait) {
+				// It is no limit of requests, so it says nothing about how fast creates may be sent.
+				this.creates.learn({ kind: 'notSent' }, sentAt, now);
+				this.pauseCreates(answer, sentAt, now);
+				return;
+			}
+		} else if (!isRefused && answer.status !== undefined) {
+			this.createsCarried++;
 			this.createsPauseMs /= 4;
-		} else if (this.areCreatesRefused && !isAskedToWait) {
-			// It is no limit of requests, so it says nothing about how fast creates may be sent.
-			this.creates.learn({ kind: 'notSent' }, sentAt, now);
-			this.createsPauseMs = Math.max(this.createsPauseMs * 2, backoffRange.first);
-			this.createsPauseMs = Math.min(this.createsPauseMs, backoffRange.longest);
-			this.creates.pauseUntil(now + jittered(this.createsPauseMs));
-			return;
 		}
+		if (!isRefused) this.refusedAmidPolls = 0;
 		this.creates.learn(answer, sentAt, now);
 		if (!isRefused) return;
 		if (this.wasPollCarried) this.refusedAmidPolls++;
@@ -113,9 +126,21 @@ export class PacesByPriority {
 				this.creates.isRefusedTooSoon(answer) || this.refusedAmidPolls >= REFUSED_AMID_POLLS;
 			if (sentAt <= this.pollRefusedAt || !isAlone) return;
 			this.polls = new Pace(this.creates);
+			this.createsCarried = 0;
 			if (!isAskedToWait) this.creates = new Pace();
 		}
 		this.polls.pauseUntil(now + retryAfterMs(answer));
+	}
+
+	/** Creates pause, for as long as the service asks or for a time that doubles with each pause in a row. */
+	private pauseCreates(answer: Answer, sentAt: number, now: number): void {
+		// Of those that were under way together, the first one has lengthened the pause.
+		if (sentAt >= this.createsPausedUntil) {
+			const doubled = Math.max(this.createsPauseMs * 2, backoffRange.first);
+			this.createsPauseMs = Math.min(doubled, backoffRange.longest);
+		}
+		const pauseMs = retryAfterMs(answer) || jittered(this.createsPauseMs);
+		this.createsPausedUntil = Math.max(this.createsPausedUntil, now + pauseMs);
 	}
 
 	private paceOf(priority: Priority): Pace {

@@ -2,6 +2,7 @@ import { clock } from '../clock';
 import type { Answer } from './answer';
 import { PacesByPriority, type Priority } from './pacesByPriority';
 import { Queues, type Waiter } from './queues';
+import { isUnavailable } from './retryPolicy';
 
 /** A request that wants to be sent. */
 export interface Admission {
@@ -111,17 +112,17 @@ export class RateLimiter {
 	 * @param sentAt when its request was sent, by the clock
 	 */
 	learn(priority: Priority, answer: Answer, sentAt: number): void {
-		const { pausedUntil } = this.paces;
+		const pausedUntil = this.paces.pausedUntilFor(priority);
 		if (answer.kind === 'rateLimited') {
 			this.refusal = { ...answer, body: undefined };
 			this.isAfterRefusal = true;
-		} else if (answer.status !== undefined) {
+		} else if (!isUnavailable(answer)) {
 			this.refusal = undefined;
 			this.carriedAt = clock.now();
 		}
 		this.paces.learn(priority, answer, sentAt, clock.now());
 		if (this.paces.opensFirstAt < this.sleepsUntil) this.waking.abort();
-		if (this.paces.pausedUntil === pausedUntil) return;
+		if (this.paces.pausedUntilFor(priority) === pausedUntil) return;
 		for (const waiter of this.queues.waiters) this.settleIfLate(waiter);
 	}
 
@@ -184,9 +185,9 @@ export class RateLimiter {
 
 	/** Settles a waiter if its turn would come too late. */
 	private settleIfLate(waiter: Request): void {
-		const { longestPauseMs = Infinity, settle } = waiter;
+		const { longestPauseMs = Infinity, priority, settle } = waiter;
 		const now = clock.now();
-		const { pausedUntil } = this.paces;
+		const pausedUntil = this.paces.pausedUntilFor(priority);
 		const givesUpAt = this.givesUpAt(waiter);
 		if (givesUpAt <= now || givesUpAt < pausedUntil || pausedUntil - now > longestPauseMs) {
 			settle('late');

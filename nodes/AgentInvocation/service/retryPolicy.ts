@@ -42,6 +42,14 @@ export function isRetriedBriefly({ kind }: Answer, purpose: Purpose): boolean {
 }
 
 /**
+ * Whether the service seems to be away: nothing has answered, or something before it says so (502 and the like).
+ * A 500 is the service's own.
+ */
+export function isUnavailable({ status = Infinity }: Answer): boolean {
+	return status >= 502;
+}
+
+/**
  * How long to wait before a request is repeated: as long as `Retry-After` asks, else a time that doubles with
  * each failure, jittered so that many executions do not come back in step.
  *

@@ -3,7 +3,12 @@ import type { Item, KnownRun, Wait, Waiting } from '../item';
 import { isFinished } from '../service/runStatus';
 import type { Run } from '../service/types';
 import { durationsOf } from './durations';
-import { delayBeforeNextPoll, LONGEST_EARLY_MS, SHORTEST_STORED_DELAY_MS } from './schedule';
+import {
+	delayBeforeNextPoll,
+	FIRST_POLL_ON_TRIAL_MS,
+	LONGEST_EARLY_MS,
+	SHORTEST_STORED_DELAY_MS,
+} from './schedule';
 
 /** What all waits of a pass have in common. A pass is one call of the node's `execute`. */
 export interface Pass {
@@ -20,13 +25,15 @@ export interface WaitStart extends Pick<Wait, 'options' | 'where' | 'mayBeginAga
 	askedMs?: number;
 	/** Whether the run may have finished already. */
 	isDueNow?: boolean;
+	/** Whether others wait until it is known that the run does not fail at once. */
+	isOnTrial?: boolean;
 }
 
 /** Begins to wait for an item's run: at once where it may have finished already. */
 export function beginWait(
 	{ fingerprints, earlier }: Item,
 	run: KnownRun,
-	{ options, where, mayBeginAgain, lastSeen, askedMs = 0, isDueNow }: WaitStart,
+	{ options, where, mayBeginAgain, lastSeen, askedMs = 0, isDueNow, isOnTrial }: WaitStart,
 	pass: Pass,
 ): Waiting {
 	const now = Math.round(pass.time.date());
@@ -44,7 +51,9 @@ export function beginWait(
 	};
 	const item: Waiting = { is: 'waiting', fingerprints, run, wait, earlier };
 	const mayHaveFinished = isDueNow || !lastSeen || isFinished(lastSeen);
-	return dueAfter(item, mayHaveFinished ? 0 : scheduledDelay(item, pass), askedMs, pass);
+	const latestMs = isOnTrial ? FIRST_POLL_ON_TRIAL_MS : Infinity;
+	const delay = mayHaveFinished ? 0 : Math.min(scheduledDelay(item, pass), latestMs);
+	return dueAfter(item, delay, askedMs, pass);
 }
 
 /**

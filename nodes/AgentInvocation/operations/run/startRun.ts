@@ -150,11 +150,11 @@ export function goOnFrom(
 function waitOrOutput(
 	item: Item,
 	run: KnownRun,
-	{ parking }: ItemWork,
+	{ parking, isOnTrial = false }: ItemWork,
 	{ waits, options, where }: WaitPlan,
-	known: Omit<WaitStart, 'options' | 'where'>,
+	known: Omit<WaitStart, 'options' | 'where' | 'isOnTrial'>,
 ): Item {
-	const begun = { options, where, ...known };
+	const begun = { options, where, isOnTrial, ...known };
 	const waiting = beginWait(item, run, begun, parking);
 	if (!isRunId(run.runId)) return refuseRunId(waiting);
 	const { lastSeen } = known;

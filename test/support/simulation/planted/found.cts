@@ -312,4 +312,28 @@ export const found: PlantedDefect[] = [
 		"memory.opening.beginning !== 'resume',",
 		"memory.opening.beginning === 'first',",
 	),
+	plant(
+		'runs of the trial are polled as late as any other',
+		'waiting/wait.ts',
+		'isOnTrial ? FIRST_POLL_ON_TRIAL_MS : Infinity',
+		'Infinity',
+	),
+	plant(
+		'a create that gets no answer keeps other items from beginning',
+		'items/loop.ts',
+		'const HOLD_MS = 5_000;',
+		'const HOLD_MS = 500_000;',
+	),
+	plant(
+		'creates go on side by side while the service fails',
+		'service/pacesByPriority.ts',
+		'if (leavesDoubt(answer)) {\n			this.createsCarried = 0;',
+		'if (leavesDoubt(answer)) {',
+	),
+	plant(
+		'creates do not wait as long as a server error asks',
+		'service/pacesByPriority.ts',
+		'const pauseMs = retryAfterMs(answer) || jittered(this.createsPauseMs);',
+		'const pauseMs = jittered(this.createsPauseMs);',
+	),
 ];

@@ -1,4 +1,5 @@
 import type { History } from './history.cts';
+import { doubtsFew, heldUpAlone, wastesFew } from './promises/batches.cts';
 import { checksFirst, stopsAtDryRunsThatStart } from './promises/checks.cts';
 import { Facts } from './promises/facts.cts';
 import {
@@ -56,6 +57,9 @@ export const invariants: Record<string, (facts: Facts) => string[]> = {
 	'A run that is not waited for is not polled': pollsOnlyWhatWaits,
 	'Few requests are refused': fewAreRefused,
 	'Requests are spread over time': doesNotFlood,
+	'A mistake wastes few runs': wastesFew,
+	'Creates go one at a time while the service fails': doubtsFew,
+	'An item that is held up holds up no others': heldUpAlone,
 	'A Retry tries again': triesAgain,
 	'A Retry refuses last': refusesLast,
 	'Long waits are stored': parksLongWaits,

@@ -3,6 +3,7 @@ import fc from 'fast-check';
 import { mostly, ms, sometimes, withoutAbsent } from './arbitraries.cts';
 import { executionWith } from './executions.cts';
 import type { Part } from './aim.cts';
+import { failingBatches, heldUpBatches, outages } from './aimsAtBatches.cts';
 import { changedAfterCrashes, changedAfterFailures, changedNodes } from './aimsAtChanges.cts';
 import {
 	afterLostCreates,
@@ -86,6 +87,9 @@ export const worlds: fc.Arbitrary<World> = fc
 			{ weight: 2, arbitrary: calls },
 			{ weight: 1, arbitrary: agentLists },
 			{ weight: 2, arbitrary: checked },
+			{ weight: 1, arbitrary: failingBatches },
+			{ weight: 1, arbitrary: heldUpBatches },
+			{ weight: 1, arbitrary: outages },
 		),
 		fc.nat(),
 		mostly<string>('2.41.0', 4, fc.constantFrom('1.123.81', '2.35.0', '3.0.0')),

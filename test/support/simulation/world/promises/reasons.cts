@@ -279,11 +279,14 @@ function carriedNothing(facts: Facts, { attempt, tag, at }: SaidFailure): boolea
 		const before = facts.history.requests.filter(
 			(one) => one.key === ofItem && one.answeredAt <= at,
 		);
-		const isLimited = ({ status }: SeenRequest) => status === 429;
+		// A 502 and the like says that the service is away.
+		const isLimited = ({ status = 0 }: SeenRequest) => status === 429 || status >= 502;
 		const carried = before.filter((one) => one.status !== undefined && !isLimited(one));
 		const times = carried.map(({ answeredAt }) => answeredAt).sort((a, b) => a - b);
 		// What is carried after a pause was asked for comes too late: what cannot wait for its end was given up by then.
-		const pauses = before.filter(isLimited).map((one) => ({
+		const asksToWait = (one: SeenRequest) =>
+			isLimited(one) || (one.kind !== 'poll' && one.fault !== undefined && askedMs(one) > 0);
+		const pauses = before.filter(asksToWait).map((one) => ({
 			from: times.filter((time) => time <= one.answeredAt).at(-1) ?? 0,
 			until: one.answeredAt + askedMs(one),
 			// Where the service does not say, the node itself pauses for a while.

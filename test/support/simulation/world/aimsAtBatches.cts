@@ -1,0 +1,113 @@
+import fc from 'fast-check';
+
+import { creates, never, noKills, one, undisturbed, untroubled, type Part } from './aim.cts';
+import { mostly, ms } from './arbitraries.cts';
+import { executionWith, itemsOf, itemThatTakes, optionsWith } from './executions.cts';
+import type { FaultKind, ItemSpec } from './world.cts';
+import { faultOf, services } from './worldsServices.cts';
+
+const batch = {
+	...creates,
+	...undisturbed,
+	key: fc.constant(0),
+	agentMode: fc.constant('id' as const),
+	maxTries: fc.constant(0),
+};
+
+const unbounded = {
+	timeout: never,
+	maxConcurrency: never,
+	checkFirst: never,
+	retryCreateOnServerError: never,
+	onUnsuccessfulRun: never,
+};
+
+/** Items whose values are right, all of one agent. */
+const itemThat = (durationMs: fc.Arbitrary<number>, end: 'succeeded' | 'failed') =>
+	itemThatTakes(durationMs).map((made): ItemSpec => ({
+		...made,
+		agent: 0,
+		isWrong: false,
+		ownKey: false,
+		run: { ...made.run, end },
+	}));
+
+/** All runs of a batch fail at once, perhaps those of an agent whose runs took long before. */
+export const failingBatches: fc.Arbitrary<Part> = fc.record({
+	service: services({ ...untroubled, tripMs: fc.constantFrom([5, 5], [100, 400]) }),
+	executions: fc
+		.tuple(
+			fc.array(
+				executionWith({
+					...batch,
+					startsAtMs: fc.constant(0),
+					items: itemsOf(itemThat(fc.oneof(ms(60_000), ms(600_000)), 'succeeded'), 1, 5),
+					options: optionsWith(unbounded),
+				}),
+				{ maxLength: 1 },
+			),
+			executionWith({
+				...batch,
+				startsAtMs: fc.constant(2_000_000),
+				items: itemsOf(itemThat(ms(2_500), 'failed'), 11, 60),
+				onError: fc.constant('stopWorkflow'),
+				options: optionsWith(unbounded),
+			}),
+		)
+		.map(([before, failing]) => [...before, failing]),
+	kills: noKills,
+});
+
+/** The creates of some of the first items get no answer. */
+export const heldUpBatches: fc.Arbitrary<Part> = fc.record({
+	service: services({
+		...untroubled,
+		tripMs: fc.constantFrom([5, 5], [100, 400]),
+		faults: fc.array(
+			faultOf(fc.constant<FaultKind>('timeout'), fc.constant('create')).map((made) => ({
+				...made,
+				share: 0.2,
+				fromMs: 0,
+				untilMs: 100,
+			})),
+			{ minLength: 1, maxLength: 1 },
+		),
+	}),
+	executions: one(
+		executionWith({
+			...batch,
+			startsAtMs: fc.constant(0),
+			items: itemsOf(itemThat(ms(20_000), 'succeeded'), 11, 60),
+			options: optionsWith(unbounded),
+		}),
+	),
+	kills: noKills,
+});
+
+/** The service is away while a batch begins. */
+export const outages: fc.Arbitrary<Part> = fc
+	.record({ fromMs: ms(5_000), forMs: ms(200_000) })
+	.chain(({ fromMs, forMs }) =>
+		fc.record({
+			service: services({
+				...untroubled,
+				faults: fc.array(
+					faultOf(
+						fc.constantFrom<FaultKind[]>('serverError', 'badGateway', 'html502', 'reset'),
+						fc.constantFrom('create', 'any'),
+					).map((made) => ({ ...made, share: 1, fromMs, untilMs: fromMs + forMs })),
+					{ minLength: 1, maxLength: 1 },
+				),
+			}),
+			executions: fc.array(
+				executionWith({
+					...batch,
+					items: itemsOf(itemThat(ms(20_000), 'succeeded'), 11, 100),
+					onError: mostly('continueRegularOutput', 3, fc.constant('stopWorkflow')),
+					options: optionsWith({ timeout: never, maxConcurrency: never }),
+				}),
+				{ minLength: 1, maxLength: 2 },
+			),
+			kills: noKills,
+		}),
+	);

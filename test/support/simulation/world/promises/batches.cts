@@ -1,0 +1,158 @@
+import type { Attempt, SeenRequest } from '../history.cts';
+import { tagOf, turnOf } from '../history.cts';
+import type { ExecutionSpec } from '../world.cts';
+import type { Facts } from './facts.cts';
+import { askedMs } from './pace.cts';
+
+/** What fails so soon after its creation, in ms, wastes no more than the runs of the trial. */
+const FAILS_AT_ONCE_MS = 3_000;
+
+const TRIAL = 10;
+
+/** A mistake because of which runs fail at once wastes at most ten of them. */
+export function wastesFew(facts: Facts): string[] {
+	return batchesOf(facts).flatMap(({ attempt, spec, turn }) => {
+		const runs = facts.history.runs.filter(
+			({ request, tag }) => request?.execution === attempt && turnOf(tag) === turn,
+		);
+		const areWasted = runs.every(
+			({ spec: { end, durationMs } }) =>
+				(end === 'failed' || end === 'cancelled') && durationMs! <= FAILS_AT_ONCE_MS,
+		);
+		const isError = spec.options.onUnsuccessfulRun !== 'output';
+		if (!areWasted || !isError || spec.onError !== 'stopWorkflow' || !facts.isServiceWell)
+			return [];
+		return runs.length > TRIAL ? [`execution ${attempt.id} has wasted ${runs.length} runs`] : [];
+	});
+}
+
+/** How long after the first success the others begin, in ms: beside a margin, for each. */
+const BEGINS_WITHIN_MS = 10_000;
+const BEGINS_EACH_MS = 50;
+
+/** For how long a create that gets no answer is waited for, in ms. What follows then is another matter. */
+const UNANSWERED_MS = 110_000;
+
+/** One item whose create gets no answer does not keep the others from beginning. */
+export function heldUpAlone(facts: Facts): string[] {
+	const { limiter, quota, odd, faults } = facts.history.world.service;
+	const areHeldUp = faults.every(({ kind, on }) => kind === 'timeout' && on === 'create');
+	if (limiter || quota || odd || !areHeldUp) return [];
+	return batchesOf(facts).flatMap(({ attempt, spec, turn, beganAt }) => {
+		const succeeded = facts.history.requests.find(
+			({ execution, runId, said }) =>
+				said === 'finished' &&
+				execution === attempt &&
+				turnOf(facts.runById.get(runId!)!.tag) === turn &&
+				facts.runById.get(runId!)!.spec.end === 'succeeded',
+		);
+		const { at: endedAt = Infinity } = attempt.endings.get(turn) ?? {};
+		// Where what succeeds is no JSON, its item fails.
+		if (!succeeded || spec.options.outputFormat === 'json') return [];
+		const by = succeeded.answeredAt + BEGINS_WITHIN_MS + BEGINS_EACH_MS * spec.items.length;
+		if (by > beganAt + UNANSWERED_MS || endedAt < by) return [];
+		const late = spec.items.filter((_, item) => {
+			const creates = facts.createsByTag.get(tagOf(attempt.index, turn, item)) ?? [];
+			const first = creates.find(({ execution }) => execution === attempt);
+			return !first || first.sentAt > by;
+		});
+		return late.length > 0
+			? [
+					`execution ${attempt.id}: ${late.length} items had not begun at ${Math.round(by)}, and a run had succeeded at ${Math.round(succeeded.answeredAt)}`,
+				]
+			: [];
+	});
+}
+
+interface Batch {
+	attempt: Attempt;
+	spec: ExecutionSpec;
+	turn: number;
+	beganAt: number;
+}
+
+/** The turns in which many items start runs that are waited for, and nothing but the service holds them up. */
+function batchesOf(facts: Facts): Batch[] {
+	const { attempts, kills, world } = facts.history;
+	if (kills.length > 0 || !facts.isClockRight || world.service.tripMs[1] > 500) return [];
+	const all = world.executions.reduce((sum, { items }) => sum + items.length, 0);
+	return attempts.flatMap((attempt) => {
+		const spec = facts.spec(attempt);
+		const { options } = spec;
+		const isPlain =
+			spec.operation === 'create' &&
+			facts.isWaiting(spec) &&
+			options.maxConcurrency === undefined &&
+			options.timeout === undefined &&
+			`${options.checkFirst ?? false}`.trim().toLowerCase() === 'false' &&
+			spec.agentMode !== 'name' &&
+			spec.parametersMode !== 'listed' &&
+			spec.items.every(({ isWrong, ownKey }) => !isWrong && !ownKey);
+		const isDisturbed =
+			spec.maxTries > 0 ||
+			attempt.retryOf !== undefined ||
+			attempt.edit !== undefined ||
+			spec.workflowTimeoutS > 0 ||
+			[spec.cancelAtMs, spec.credentialAway, spec.newKeyAtMs, spec.wrongOptionAtMs].some(
+				(one) => one !== undefined,
+			);
+		// Tools are called several times at once, and others take their turns.
+		const isAlone = spec.host !== 'tool' && all - spec.items.length <= TRIAL;
+		if (!isPlain || isDisturbed || !isAlone || spec.items.length <= TRIAL) return [];
+		const turns = new Map<number, number>();
+		for (const { turn, at } of attempt.calls) turns.set(turn, turns.get(turn) ?? at);
+		return [...turns].map(([turn, beganAt]) => ({ attempt, spec, turn, beganAt }));
+	});
+}
+
+/**
+ * After a create that may have started a run, others wait as long as the service asks, and go on one at a time: one
+ * more for each that is carried.
+ */
+export function doubtsFew({ history }: Facts): string[] {
+	const all = history.requests.filter(
+		({ kind, execution }) =>
+			(kind === 'create' || kind === 'dryRun') && execution.edit === undefined,
+	);
+	if (!all.some(isInDoubt)) return [];
+	return all.flatMap((request) => {
+		const { key, sentAt } = request;
+		const since = Math.max(
+			0,
+			...history.kills.map(({ backAt }) => backAt).filter((at) => at <= sentAt),
+		);
+		const others = all.filter(
+			(other) => other.key === key && other.sentAt >= since && other.sentAt <= sentAt,
+		);
+		const answered = others
+			.filter(({ answeredAt }) => answeredAt <= sentAt)
+			.sort((one, other) => one.answeredAt - other.answeredAt);
+		let carried = Infinity;
+		let pausedUntil = 0;
+		for (const other of answered) {
+			if (isInDoubt(other)) {
+				if (other.answeredAt > sentAt - 1) continue;
+				carried = 0;
+				pausedUntil = Math.max(pausedUntil, other.answeredAt + askedMs(other));
+			} else if (other.status !== 429) carried++;
+		}
+		const underWay = others.filter(
+			(other) =>
+				other !== request &&
+				other.answeredAt > sentAt &&
+				other.sentAt < sentAt &&
+				other.fault !== 'drips',
+		);
+		const name = `request ${request.number} (${request.kind}) was sent at ${Math.round(sentAt)}`;
+		if (sentAt < pausedUntil - 1)
+			return [`${name}, but the service asked for a pause until ${Math.round(pausedUntil)}`];
+		return underWay.length > carried
+			? [`${name} beside ${underWay.length} others, and ${carried} were carried since one failed`]
+			: [];
+	});
+}
+
+/** Whether the answer to a create says that the service, or something before it, has failed. */
+function isInDoubt({ status = 0 }: SeenRequest): boolean {
+	return status >= 500;
+}
