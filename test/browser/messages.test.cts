@@ -43,6 +43,11 @@ const situations = Object.values(table)
 	.flat()
 	.map(({ id, row }) => ({ id, situation: row[1] }));
 
+/** Those whose requests fail. Each has an API key of its own, its ID: others with the same one would be held up. */
+const failing = situations.filter(
+	({ situation: { fault, credential } }) => fault && credential === undefined,
+);
+
 const sandboxes: Sandbox[] = [];
 let untrusted: Server;
 let host: TestHost;
@@ -54,7 +59,7 @@ const answers: Array<Promise<unknown>> = [];
 
 beforeAll(async () => {
 	const service = await startSandbox(0, {
-		apiKeys: Object.values(KEYS),
+		apiKeys: [...Object.values(KEYS), ...failing.map(({ id }) => id)],
 		agentNames: Object.fromEntries(TWINS.map((id) => [id, 'Twin'])),
 	});
 	const empty = await startSandbox(0, { apiKeys: [KEYS.good], agentCount: 0 });
@@ -88,14 +93,18 @@ afterAll(async () => {
 	for (const sandbox of sandboxes) await sandbox.close();
 });
 
-const credentialFiles = (addresses: Addresses) =>
-	Object.entries(credentialsFor(addresses)).map(([id, data]) => ({ id, name: id, data }));
+const credentialFiles = (addresses: Addresses) => {
+	const own = failing.map(({ id }) => [id, { baseUrl: addresses.service, apiKey: id }] as const);
+	const all = [...Object.entries(credentialsFor(addresses)), ...own];
+	return all.map(([id, data]) => ({ id, name: id, data }));
+};
 
 function workflowOf(
 	id: string,
-	{ parameters, credential = 'good', rows, node, settings, isAnswered }: Situation,
+	{ parameters, fault, credential, rows, node, settings, isAnswered }: Situation,
 ): WorkflowFile {
 	const webhook = { httpMethod: 'POST', path: id, responseMode: 'lastNode', options: {} };
+	const name = credential ?? (fault ? id : 'good');
 	const chain: NodeFile[] = [
 		isAnswered
 			? n8nNode('Start', 'webhook', 2, { webhookId: id, parameters: webhook })
@@ -108,7 +117,7 @@ function workflowOf(
 				]
 			: []),
 		agentNode(id, parameters, {
-			credentials: { agentInvocationApi: { id: credential, name: credential } },
+			credentials: { agentInvocationApi: { id: name, name } },
 			...node,
 		}),
 	];
