@@ -95,4 +95,30 @@ describe('while the service fails, creates go one at a time', () => {
 		expect(late + inDoubt(jsons) + 10).toBe(300);
 		expect(late).toBeGreaterThan(50);
 	});
+
+	test('and not behind one that gets no answer', async () => {
+		const one = { count: 1, onError: 'continueRegularOutput' as const };
+		const world = new OwnWorld({
+			...one,
+			service: {
+				tripMs: [5, 5],
+				faults: [
+					{ kind: 'timeout', on: 'create', share: 1, untilMs: 1, isDone: false, status: 0 },
+					{
+						...{ kind: 'serverError', on: 'create', share: 1, fromMs: SECOND, untilMs: 2 * SECOND },
+						...{ isDone: false, status: 500 },
+					},
+				],
+			},
+			beside: [
+				{ ...one, startsAtMs: SECOND },
+				{ count: 5, startsAtMs: 3 * SECOND },
+			],
+		});
+		await world.execute();
+		const [unanswered, failed, ...others] = world.requests.filter(({ kind }) => kind === 'create');
+		expect([unanswered?.fault, failed?.status]).toEqual(['timeout', 500]);
+		expect(others).toHaveLength(5);
+		expect(others.at(-1)!.answeredAt).toBeLessThan(unanswered!.answeredAt);
+	});
 });

@@ -24,8 +24,11 @@ export class PacesByPriority {
 
 	private createsUnderWay = 0;
 
-	/** How many creates were carried since one was not, be it refused alone or in doubt; Infinity at first. */
-	private createsCarried = Infinity;
+	/**
+	 * How many creates may be under way beside one more: those that were when one was refused alone or left doubt,
+	 * since they may take long to be answered, and as many as were carried since. Infinity before.
+	 */
+	private createsBeside = Infinity;
 
 	/** The pause after such a create, in ms, where the service asks for none. */
 	private createsPauseMs = 0;
@@ -64,11 +67,11 @@ export class PacesByPriority {
 
 	/**
 	 * When the next such request may be sent; Infinity where an answer decides. While creates are refused alone, or
-	 * may leave doubt, one of them is sent at a time, and one more for each that is carried.
+	 * leave doubt, one more of them is sent at a time, and another one for each that is carried.
 	 */
 	opensAt(priority: Priority): number {
 		if (priority === 'poll') return this.polls.opensAt;
-		const isHeld = this.createsUnderWay > this.createsCarried;
+		const isHeld = this.createsUnderWay > this.createsBeside;
 		return isHeld ? Infinity : Math.max(this.creates.opensAt, this.createsPausedUntil);
 	}
 
@@ -102,10 +105,10 @@ export class PacesByPriority {
 		const isAskedToWait = retryAfterMs(answer) > 0;
 		this.createsUnderWay--;
 		if (leavesDoubt(answer)) {
-			this.createsCarried = 0;
+			this.createsBeside = this.createsUnderWay;
 			if (isAskedToWait || isUnavailable(answer)) this.pauseCreates(answer, sentAt, now);
 		} else if (isRefused && this.areCreatesRefused) {
-			this.createsCarried = 0;
+			this.createsBeside = this.createsUnderWay;
 			if (!isAskedToWait) {
 				// It is no limit of requests, so it says nothing about how fast creates may be sent.
 				this.creates.learn({ kind: 'notSent' }, sentAt, now);
@@ -113,7 +116,7 @@ export class PacesByPriority {
 				return;
 			}
 		} else if (!isRefused && answer.status !== undefined) {
-			this.createsCarried++;
+			this.createsBeside++;
 			this.createsPauseMs /= 4;
 		}
 		if (!isRefused) this.refusedAmidPolls = 0;
@@ -126,7 +129,7 @@ export class PacesByPriority {
 				this.creates.isRefusedTooSoon(answer) || this.refusedAmidPolls >= REFUSED_AMID_POLLS;
 			if (sentAt <= this.pollRefusedAt || !isAlone) return;
 			this.polls = new Pace(this.creates);
-			this.createsCarried = 0;
+			this.createsBeside = this.createsUnderWay;
 			if (!isAskedToWait) this.creates = new Pace();
 		}
 		this.polls.pauseUntil(now + retryAfterMs(answer));

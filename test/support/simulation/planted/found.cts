@@ -327,8 +327,14 @@ export const found: PlantedDefect[] = [
 	plant(
 		'creates go on side by side while the service fails',
 		'service/pacesByPriority.ts',
-		'if (leavesDoubt(answer)) {\n			this.createsCarried = 0;',
+		'if (leavesDoubt(answer)) {\n			this.createsBeside = this.createsUnderWay;',
 		'if (leavesDoubt(answer)) {',
+	),
+	plant(
+		'after a server error, creates wait for one that gets no answer',
+		'service/pacesByPriority.ts',
+		'if (leavesDoubt(answer)) {\n			this.createsBeside = this.createsUnderWay;',
+		'if (leavesDoubt(answer)) {\n			this.createsBeside = 0;',
 	),
 	plant(
 		'creates do not wait as long as a server error asks',

@@ -58,20 +58,35 @@ export const failingBatches: fc.Arbitrary<Part> = fc.record({
 	kills: noKills,
 });
 
-/** The creates of some of the first items get no answer. */
+/** A server error of the first moments. */
+const failing = faultOf(fc.constant<FaultKind>('serverError'), fc.constant('create')).map(
+	({ kind, on, isDone }) => ({
+		kind,
+		on,
+		isDone,
+		share: 0.2,
+		fromMs: 0,
+		untilMs: 100,
+		status: 500,
+	}),
+);
+
+/** The creates of some of the first items get no answer, and perhaps those of others a server error. */
 export const heldUpBatches: fc.Arbitrary<Part> = fc.record({
 	service: services({
 		...untroubled,
 		tripMs: fc.constantFrom([5, 5], [100, 400]),
-		faults: fc.array(
-			faultOf(fc.constant<FaultKind>('timeout'), fc.constant('create')).map((made) => ({
-				...made,
-				share: 0.2,
-				fromMs: 0,
-				untilMs: 100,
-			})),
-			{ minLength: 1, maxLength: 1 },
-		),
+		faults: fc
+			.tuple(
+				faultOf(fc.constant<FaultKind>('timeout'), fc.constant('create')).map((made) => ({
+					...made,
+					share: 0.2,
+					fromMs: 0,
+					untilMs: 100,
+				})),
+				fc.array(failing, { maxLength: 1 }),
+			)
+			.map(([unanswered, others]) => [unanswered, ...others]),
 	}),
 	executions: one(
 		executionWith({

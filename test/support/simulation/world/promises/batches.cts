@@ -1,6 +1,6 @@
 import type { Attempt, SeenRequest } from '../history.cts';
 import { tagOf, turnOf } from '../history.cts';
-import type { ExecutionSpec } from '../world.cts';
+import type { ExecutionSpec, FaultSpec } from '../world.cts';
 import type { Facts } from './facts.cts';
 import { askedMs } from './pace.cts';
 
@@ -33,12 +33,17 @@ const BEGINS_EACH_MS = 50;
 /** For how long a create that gets no answer is waited for, in ms. What follows then is another matter. */
 const UNANSWERED_MS = 110_000;
 
-/** One item whose create gets no answer does not keep the others from beginning. */
+/** One item whose create gets no answer does not keep the others from beginning, even if the service fails otherwise. */
 export function heldUpAlone(facts: Facts): string[] {
 	const { limiter, quota, odd, faults } = facts.history.world.service;
-	const areHeldUp = faults.every(({ kind, on }) => kind === 'timeout' && on === 'create');
-	if (limiter || quota || odd || !areHeldUp) return [];
+	const isFailure = ({ kind, status, retryAfter }: FaultSpec) =>
+		kind === 'serverError' && status === 500 && retryAfter === undefined;
+	const areOfCreates = faults.every(
+		(fault) => fault.on === 'create' && (fault.kind === 'timeout' || isFailure(fault)),
+	);
+	if (limiter || quota || odd || !areOfCreates) return [];
 	return batchesOf(facts).flatMap(({ attempt, spec, turn, beganAt }) => {
+		if (spec.onError === 'stopWorkflow' && faults.some(isFailure)) return [];
 		const succeeded = facts.history.requests.find(
 			({ execution, runId, said }) =>
 				said === 'finished' &&
@@ -107,7 +112,7 @@ function batchesOf(facts: Facts): Batch[] {
 
 /**
  * After a create that may have started a run, others wait as long as the service asks, and go on one at a time: one
- * more for each that is carried.
+ * more for each that is carried, and for each that was sent before and has its answer.
  */
 export function doubtsFew({ history }: Facts): string[] {
 	const all = history.requests.filter(
@@ -127,27 +132,31 @@ export function doubtsFew({ history }: Facts): string[] {
 		const answered = others
 			.filter(({ answeredAt }) => answeredAt <= sentAt)
 			.sort((one, other) => one.answeredAt - other.answeredAt);
-		let carried = Infinity;
+		let [most, failedAt] = [Infinity, 0];
 		let pausedUntil = 0;
 		for (const other of answered) {
 			if (isInDoubt(other)) {
 				if (other.answeredAt > sentAt - 1) continue;
-				carried = 0;
+				[most, failedAt] = [0, other.answeredAt];
 				pausedUntil = Math.max(pausedUntil, other.answeredAt + askedMs(other));
-			} else if (other.status !== 429) carried++;
+				continue;
+			}
+			if (other.status !== 429) most++;
+			if (other.sentAt <= failedAt) most++;
 		}
 		const underWay = others.filter(
 			(other) =>
 				other !== request &&
 				other.answeredAt > sentAt &&
 				other.sentAt < sentAt &&
+				other.sentAt > failedAt &&
 				other.fault !== 'drips',
 		);
 		const name = `request ${request.number} (${request.kind}) was sent at ${Math.round(sentAt)}`;
 		if (sentAt < pausedUntil - 1)
 			return [`${name}, but the service asked for a pause until ${Math.round(pausedUntil)}`];
-		return underWay.length > carried
-			? [`${name} beside ${underWay.length} others, and ${carried} were carried since one failed`]
+		return underWay.length > most
+			? [`${name} beside ${underWay.length} others since one failed, ${most} at most were due`]
 			: [];
 	});
 }
