@@ -25,12 +25,22 @@ const TRIAL_MS = 5_000;
  * have gone on for a while.
  */
 export class Trial {
-	isOver = false;
+	private isOver = false;
 
 	/** When the latest wait of the trial began, by the clock. */
 	private latestBeganAt = -Infinity;
 
-	constructor(private readonly concurrency: Concurrency) {}
+	/** @param count how many items there are */
+	constructor(
+		private readonly concurrency: Concurrency,
+		private readonly count: number,
+	) {}
+
+	/** Whether there is a trial, whose end items will wait for. */
+	get isOn(): boolean {
+		const { most, onTrial } = this.concurrency;
+		return onTrial < most && onTrial < this.count && !this.isOver;
+	}
 
 	/** How many items may be in progress now. */
 	get limit(): number {
@@ -46,9 +56,9 @@ export class Trial {
 		this.latestBeganAt = Math.max(this.latestBeganAt, at);
 	}
 
-	/** When time ends the trial, by the clock; Infinity if none has begun, or it is over. */
+	/** When time ends the trial, by the clock; Infinity if none has begun. */
 	get endsAt(): number {
 		const hasBegun = this.latestBeganAt > -Infinity;
-		return hasBegun && !this.isOver ? this.latestBeganAt + TRIAL_MS : Infinity;
+		return hasBegun ? this.latestBeganAt + TRIAL_MS : Infinity;
 	}
 }

@@ -59,9 +59,9 @@ export class Loop {
 	constructor(
 		private readonly work: Work,
 		private readonly items: Items,
-		private readonly count: number,
+		count: number,
 	) {
-		this.trial = new Trial(work.concurrency);
+		this.trial = new Trial(work.concurrency, count);
 		for (let index = 0; index < count; index++) this.put(index, items.item(index));
 		this.order();
 		const free = Math.max(work.concurrency.onTrial - this.waiting.size, 0);
@@ -93,15 +93,9 @@ export class Loop {
 		return this.underWay.size + this.waiting.size;
 	}
 
-	/** Whether an item that begins now is one of the trial, whose end others will wait for. */
-	private get isOnTrial(): boolean {
-		const { most, onTrial } = this.work.concurrency;
-		return onTrial < most && this.count > onTrial && !this.trial.isOver;
-	}
-
 	/** When time ends the trial, by the clock; Infinity if no item waits for that. */
 	private get trialEndsAt(): number {
-		const isFull = this.isOnTrial && this.inProgress >= this.trial.limit;
+		const isFull = this.trial.isOn && this.inProgress >= this.trial.limit;
 		return isFull && this.leftToBegin > 0 ? this.trial.endsAt : Infinity;
 	}
 
@@ -143,7 +137,7 @@ export class Loop {
 			this.nextToBegin++;
 			this.begun++;
 			this.beginning++;
-			const { isOnTrial } = this;
+			const { isOn: isOnTrial } = this.trial;
 			void this.step(next.index, async (signal) => {
 				const begun = await this.work.begin(next.item, next.index, signal, isOnTrial);
 				this.beginning--;
