@@ -266,7 +266,10 @@ function soaked(report: Report): string {
 function simulatedWorlds(report: Report): string {
 	const worlds = said(report, /^([\d,]+) worlds, /m);
 	const broken = said(report, /; (\d+) broke a promise/);
-	return `${worlds} random situations: ${broken} broke a promise`;
+	// Reports of before 2026-11-28 passed over one promise.
+	const [, uncounted] = /Not counted[^`]*`\^([^`]+)`/.exec(report.text) ?? [];
+	const but = uncounted ? ` (not counted: '${uncounted}')` : '';
+	return `${worlds} random situations: ${broken} broke a promise${but}`;
 }
 
 function plantedDefects(report: Report): string {
