@@ -22,13 +22,17 @@ export class PacesByPriority {
 	/** The same as that of creates, unless these alone are refused. */
 	private polls = this.creates;
 
-	private createsUnderWay = 0;
-
 	/**
-	 * How many creates may be under way beside one more: those that were when one was refused alone or left doubt,
-	 * since they may take long to be answered, and as many as were carried since. Infinity before.
+	 * From when on creates go one at a time, since one was refused alone or left doubt. What was sent before may take
+	 * long to be answered, and does not count.
 	 */
-	private createsBeside = Infinity;
+	private heldFrom = Infinity;
+
+	/** How many creates that were sent since are under way. */
+	private heldUnderWay = 0;
+
+	/** How many creates were carried since; Infinity while creates are not held. */
+	private heldCarried = Infinity;
 
 	/** The pause after such a create, in ms, where the service asks for none. */
 	private createsPauseMs = 0;
@@ -66,19 +70,19 @@ export class PacesByPriority {
 	}
 
 	/**
-	 * When the next such request may be sent; Infinity where an answer decides. While creates are refused alone, or
-	 * leave doubt, one more of them is sent at a time, and another one for each that is carried.
+	 * When the next such request may be sent; Infinity where an answer decides. While creates are held, one of them is
+	 * sent at a time, and one more for each that is carried.
 	 */
 	opensAt(priority: Priority): number {
 		if (priority === 'poll') return this.polls.opensAt;
-		const isHeld = this.createsUnderWay > this.createsBeside;
+		const isHeld = this.heldUnderWay > this.heldCarried;
 		return isHeld ? Infinity : Math.max(this.creates.opensAt, this.createsPausedUntil);
 	}
 
 	/** A request is sent. */
 	take(priority: Priority, now: number): void {
 		this.paceOf(priority).take(now);
-		if (priority === 'create') this.createsUnderWay++;
+		if (priority === 'create' && now >= this.heldFrom) this.heldUnderWay++;
 	}
 
 	/**
@@ -103,12 +107,13 @@ export class PacesByPriority {
 	private learnFromCreate(answer: Answer, sentAt: number, now: number): void {
 		const isRefused = answer.kind === 'rateLimited';
 		const isAskedToWait = retryAfterMs(answer) > 0;
-		this.createsUnderWay--;
+		// If reading the credential took long, it was not counted.
+		if (sentAt >= this.heldFrom) this.heldUnderWay = Math.max(this.heldUnderWay - 1, 0);
 		if (leavesDoubt(answer)) {
-			this.createsBeside = this.createsUnderWay;
+			this.holdCreates(now);
 			if (isAskedToWait || isUnavailable(answer)) this.pauseCreates(answer, sentAt, now);
 		} else if (isRefused && this.areCreatesRefused) {
-			this.createsBeside = this.createsUnderWay;
+			this.holdCreates(now);
 			if (!isAskedToWait) {
 				// It is no limit of requests, so it says nothing about how fast creates may be sent.
 				this.creates.learn({ kind: 'notSent' }, sentAt, now);
@@ -116,7 +121,7 @@ export class PacesByPriority {
 				return;
 			}
 		} else if (!isRefused && answer.status !== undefined) {
-			this.createsBeside++;
+			this.heldCarried++;
 			this.createsPauseMs /= 4;
 		}
 		if (!isRefused) this.refusedAmidPolls = 0;
@@ -129,10 +134,19 @@ export class PacesByPriority {
 				this.creates.isRefusedTooSoon(answer) || this.refusedAmidPolls >= REFUSED_AMID_POLLS;
 			if (sentAt <= this.pollRefusedAt || !isAlone) return;
 			this.polls = new Pace(this.creates);
-			this.createsBeside = this.createsUnderWay;
+			this.holdCreates(now);
 			if (!isAskedToWait) this.creates = new Pace();
 		}
 		this.polls.pauseUntil(now + retryAfterMs(answer));
+	}
+
+	/** Creates go one at a time from now on. If they do already, and none was carried since, those still count. */
+	private holdCreates(now: number): void {
+		if (this.heldCarried > 0) {
+			this.heldFrom = now;
+			this.heldUnderWay = 0;
+		}
+		this.heldCarried = 0;
 	}
 
 	/** Creates pause, for as long as the service asks or for a time that doubles with each pause in a row. */

@@ -327,14 +327,14 @@ export const found: PlantedDefect[] = [
 	plant(
 		'creates go on side by side while the service fails',
 		'service/pacesByPriority.ts',
-		'if (leavesDoubt(answer)) {\n			this.createsBeside = this.createsUnderWay;',
+		'if (leavesDoubt(answer)) {\n			this.holdCreates(now);',
 		'if (leavesDoubt(answer)) {',
 	),
 	plant(
 		'after a server error, creates wait for one that gets no answer',
 		'service/pacesByPriority.ts',
-		'if (leavesDoubt(answer)) {\n			this.createsBeside = this.createsUnderWay;',
-		'if (leavesDoubt(answer)) {\n			this.createsBeside = 0;',
+		"if (priority === 'create' && now >= this.heldFrom) this.heldUnderWay++;",
+		"if (priority === 'create') this.heldUnderWay++;",
 	),
 	plant(
 		'creates do not wait as long as a server error asks',

@@ -112,7 +112,7 @@ function batchesOf(facts: Facts): Batch[] {
 
 /**
  * After a create that may have started a run, others wait as long as the service asks, and go on one at a time: one
- * more for each that is carried, and for each that was sent before and has its answer.
+ * more for each that is carried. What was under way before does not count.
  */
 export function doubtsFew({ history }: Facts): string[] {
 	const all = history.requests.filter(
@@ -132,24 +132,24 @@ export function doubtsFew({ history }: Facts): string[] {
 		const answered = others
 			.filter(({ answeredAt }) => answeredAt <= sentAt)
 			.sort((one, other) => one.answeredAt - other.answeredAt);
-		let [most, failedAt] = [Infinity, 0];
+		let [most, heldFrom] = [Infinity, Infinity];
 		let pausedUntil = 0;
 		for (const other of answered) {
 			if (isInDoubt(other)) {
 				if (other.answeredAt > sentAt - 1) continue;
-				[most, failedAt] = [0, other.answeredAt];
+				if (most > 0) heldFrom = other.answeredAt;
+				most = 0;
 				pausedUntil = Math.max(pausedUntil, other.answeredAt + askedMs(other));
 				continue;
 			}
 			if (other.status !== 429) most++;
-			if (other.sentAt <= failedAt) most++;
 		}
 		const underWay = others.filter(
 			(other) =>
 				other !== request &&
 				other.answeredAt > sentAt &&
 				other.sentAt < sentAt &&
-				other.sentAt > failedAt &&
+				other.sentAt > heldFrom &&
 				other.fault !== 'drips',
 		);
 		const name = `request ${request.number} (${request.kind}) was sent at ${Math.round(sentAt)}`;
