@@ -47,6 +47,8 @@ export interface Wait {
 	mayBeEarly: boolean;
 	/** Absent until the service has shown the run; 'pending' if it has shown no status. */
 	status?: string;
+	/** Whether other items wait to see that the run does not fail at once. */
+	isOnTrial?: boolean;
 	/** How many polls in a row have met a temporary failure. */
 	failuresInARow: number;
 	/** How many polls have got an answer that is retried only briefly (`answerKinds.ts`). */

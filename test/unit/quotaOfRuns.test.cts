@@ -249,7 +249,7 @@ describe('a create whose answer drips for ever keeps no other back', () => {
 	test('while creates alone are refused', async () => {
 		const world = new OwnWorld({
 			...trips,
-			service: { ...trips.service, faults: [{ ...drips(230 * SECOND), fromMs: 200 * SECOND }] },
+			service: { ...trips.service, faults: [{ ...drips(204 * SECOND), fromMs: 200 * SECOND }] },
 			count: 6,
 			options: { timeout: 3_000 },
 			runOf: () => ({ durationMs: 60 * SECOND }),

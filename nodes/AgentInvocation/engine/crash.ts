@@ -1,6 +1,5 @@
 import type { IExecuteFunctions } from 'n8n-workflow';
 
-import { clock } from '../clock';
 import { isJsonObject } from '../service/types';
 import { storedExecution } from './host';
 import type { Suspension } from './suspend';
@@ -9,23 +8,22 @@ import type { Suspension } from './suspend';
 const EARLY_MS = 10_000;
 
 /**
- * Whether an execution that crashed or was stopped after a suspension may have begun items since n8n stored
- * it. It has not if it ended while it was parked: before its resume date, which is either still to come or
- * later than the date on which it was stopped (docs/n8n.md, Memory). A date before the suspension is that of a
- * clock that was set back, and tells nothing.
+ * Whether an execution that crashed or was stopped after a suspension may have begun items since n8n stored it. It has
+ * not if it was stopped while it was parked: n8n notes when (docs/n8n.md, Memory). The date of now proves nothing,
+ * since the clock may have been set back.
  *
- * @param crashedIn the ID of that execution
+ * @param endedIn the ID of that execution
  */
 export async function mayHaveGoneOn(
 	context: IExecuteFunctions,
-	crashedIn: string,
+	endedIn: string,
 	{ beganOn, resumesOn = beganOn }: Suspension,
 ): Promise<boolean> {
-	// A checkpoint has no such date: the execution goes on at once.
-	const isParkedOn = (date: unknown) =>
-		typeof date === 'number' && date >= beganOn && date < resumesOn - EARLY_MS;
-	if (isParkedOn(clock.date())) return false;
-	const stored = await storedExecution(context, crashedIn);
+	const stored = await storedExecution(context, endedIn);
 	const error: unknown = stored?.resultData?.error;
-	return !(isJsonObject(error) && isParkedOn(error.timestamp));
+	const stoppedOn = isJsonObject(error) ? error.timestamp : undefined;
+	// A checkpoint has no date on which it is resumed: the execution goes on at once.
+	const wasParked =
+		typeof stoppedOn === 'number' && stoppedOn >= beganOn && stoppedOn < resumesOn - EARLY_MS;
+	return !wasParked;
 }

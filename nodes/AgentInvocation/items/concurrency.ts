@@ -1,3 +1,5 @@
+import { TRIAL_MS } from '../waiting/schedule';
+
 /** How many items may be in progress at a time. */
 export interface Concurrency {
 	/** After the trial. */
@@ -17,18 +19,21 @@ export function fixedAt(count: number): Concurrency {
 	return { most: count, onTrial: count };
 }
 
-/** The trial is over once all of its runs have gone on for this long, in ms. Each was polled by then. */
-const TRIAL_MS = 5_000;
+/** The trial is over at the latest when the newest of its runs is this old, in ms, even if no poll was answered. */
+const LONGEST_TRIAL_MS = 30_000;
 
 /**
- * The trial: the first items of a node. The others begin once one of these has succeeded, or those that have begun
- * have gone on for a while.
+ * The trial: the first items of a node. The others begin once one of these has succeeded, or each run has been seen
+ * unfinished when it was {@link TRIAL_MS} old or older.
  */
 export class Trial {
 	private isOver = false;
 
 	/** When the latest wait of the trial began, by the clock. */
 	private latestBeganAt = -Infinity;
+
+	/** The items whose runs may still fail at once. */
+	private readonly onTrial = new Set<number>();
 
 	/** @param count how many items there are */
 	constructor(
@@ -52,13 +57,26 @@ export class Trial {
 		this.isOver = true;
 	}
 
-	noteBegan(at: number): void {
-		this.latestBeganAt = Math.max(this.latestBeganAt, at);
+	/**
+	 * An item's run goes on.
+	 *
+	 * @param beganAt when its wait began, by the clock
+	 * @param isOnTrial whether it may still fail at once
+	 */
+	noteWait(index: number, beganAt: number, isOnTrial = false): void {
+		this.latestBeganAt = Math.max(this.latestBeganAt, beganAt);
+		if (isOnTrial) this.onTrial.add(index);
+		else this.onTrial.delete(index);
+	}
+
+	/** An item is done, or has failed. */
+	noteEnd(index: number): void {
+		this.onTrial.delete(index);
 	}
 
 	/** When time ends the trial, by the clock; Infinity if none has begun. */
 	get endsAt(): number {
-		const hasBegun = this.latestBeganAt > -Infinity;
-		return hasBegun ? this.latestBeganAt + TRIAL_MS : Infinity;
+		if (this.latestBeganAt === -Infinity) return Infinity;
+		return this.latestBeganAt + (this.onTrial.size > 0 ? LONGEST_TRIAL_MS : 0);
 	}
 }

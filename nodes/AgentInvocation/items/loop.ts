@@ -170,11 +170,12 @@ export class Loop {
 		this.items.note(index, item);
 		if (item.is === 'notBegun') this.inOrder.push({ index, item });
 		if (item.is === 'done' && !item.isUnsuccessful) this.trial.end();
+		if (item.is !== 'waiting') this.trial.noteEnd(index);
 		if (item.is === 'waiting') {
 			const { time, pollsFrom } = this.work;
-			const { dueOn, beganOn } = item.wait;
+			const { dueOn, beganOn, isOnTrial } = item.wait;
 			this.waiting.add(index, item, Math.max(time.momentOf(dueOn), pollsFrom));
-			this.trial.noteBegan(time.momentOf(beganOn));
+			this.trial.noteWait(index, time.momentOf(beganOn), isOnTrial);
 		}
 		if (item.is === 'failed' && this.work.stopsAtFailure) {
 			const { is, failure } = item;

@@ -69,6 +69,10 @@ export class Memory {
 			mayHaveBegun: await mayHaveBegun(context, found, executionId),
 		});
 		byRunIndex[runIndex] = stored;
+		// n8n does not go back to an earlier turn of a loop.
+		for (const other of Object.keys(byRunIndex)) {
+			if (Number(other) < runIndex) delete byRunIndex[other];
+		}
 		if (kept.execution?.id !== executionId) {
 			const endsOn = executionEndsOn(context);
 			kept.execution = { id: executionId, firstBeganOn: clock.date(), endsOn };

@@ -42,7 +42,7 @@ export function readResponse<T>(
 	const status = response.statusCode;
 	const json = parseJson(response.body);
 	const serviceError = readServiceError(json?.value);
-	const requestId = serviceError?.requestId ?? header(response, 'x-request-id');
+	const requestId = serviceError?.requestId || header(response, 'x-request-id');
 	const retryAfter = header(response, 'retry-after');
 	const date = header(response, 'date');
 	const facts = { status, serviceError, requestId, retryAfter, date };

@@ -11,7 +11,7 @@ export interface ServiceCredential {
 }
 
 /** Characters that may come with a pasted text, and that nobody sees. */
-const INVISIBLE = /[\u200B-\u200D\u2060\uFEFF]/g;
+const INVISIBLE = /[\u00AD\u200B-\u200F\u202A-\u202E\u2060\u2066-\u2069\uFEFF]/g;
 
 /**
  * The replacements that make a base URL of what was entered: nothing invisible in it, `https://` if there is no
@@ -84,11 +84,16 @@ export function addApiKey(
 	return { ...request, headers: { ...request.headers, 'x-api-key': apiKey } };
 }
 
+/** A host, and not a second scheme or a quotation mark. */
+const HOST = /^(?!https?$)[\w.-]+$|^\[/;
+
 function wrongBaseUrl(baseUrl: string): string | undefined {
 	if (!/^https?:/i.test(baseUrl)) return 'must start with https:// or http://';
 	if (/[\s\\]/.test(baseUrl)) return 'contains a space or a backslash';
 	const url = parse(baseUrl);
-	if (!/^https?:\/\/[^/]/i.test(baseUrl) || !url) return 'is not a web address';
+	if (!/^https?:\/\/[^/]/i.test(baseUrl) || !url || !HOST.test(url.hostname)) {
+		return 'is not a web address';
+	}
 	if (url.username || url.password) return 'must not contain a user name or password';
 	if (baseUrl.includes('?')) return 'must not contain a query (?)';
 	if (baseUrl.includes('#')) return 'must not contain a fragment (#)';

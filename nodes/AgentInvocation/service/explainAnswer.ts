@@ -93,7 +93,7 @@ export function explainAnswer(answer: Answer, subject: Subject): Failure {
 			isInDoubt &&
 				`A run of ${agentOf(subject)} may have been started all the same. Before you run this item again, check at the service whether the run is there.`,
 			description,
-			said !== '' && !said.trim().startsWith(message) && `The service says: ${said}`,
+			said !== '' && withoutPeriod(said) !== message && `The service says: ${said}`,
 			reason && `Reason: ${reason}`,
 		),
 		details: Object.fromEntries(Object.entries(details).filter(([, value]) => value !== undefined)),
@@ -126,9 +126,12 @@ const LOOKED_AT = 2_000;
 
 const QUOTATION = /(?<!\w)(['"`])(.+?)\1(?!\w)/g;
 
+/** A quotation of what is wrong, and not of what would be right. */
+const QUOTED_PARAMETER = /\b(?:parameter|name|value|unknown|invalid|wrong):?\s*['"`]/i;
+
 /**
  * The parameter that the service means: the only one whose name or value its message mentions, if it quotes nothing
- * else. If several were given, the mention must be in quotes, since any word may be a name.
+ * else. If several were given, it must be quoted as a parameter, since any word may be a name.
  *
  * @param textsOf what the message may mention of a parameter
  */
@@ -142,7 +145,7 @@ function culpritOf(
 	if (!culprit || mentioned.length > 1) return undefined;
 	const { name, value } = culprit;
 	const quoted = [...message.slice(0, LOOKED_AT).matchAll(QUOTATION)].map(([, , text]) => text);
-	if (bindings.length > 1 && quoted.length === 0) return undefined;
+	if (bindings.length > 1 && !QUOTED_PARAMETER.test(message)) return undefined;
 	return quoted.every((text) => text === name || text === value) ? culprit : undefined;
 }
 

@@ -1,7 +1,7 @@
 import type { Answer } from './answer';
 import { leavesDoubt } from './answerKinds';
 import { Pace } from './pace';
-import { REFUSED_AMID_POLLS } from './paceTuning';
+import { REFUSED_AMID_POLLS, SHORT_MS } from './paceTuning';
 import { backoffRange, isUnavailable, jittered, retryAfterMs } from './retryPolicy';
 
 /** What a request is: a create, which may be a dry run, or any other. */
@@ -22,17 +22,11 @@ export class PacesByPriority {
 	/** The same as that of creates, unless these alone are refused. */
 	private polls = this.creates;
 
-	/**
-	 * From when on creates go one at a time, since one was refused alone or left doubt. What was sent before may take
-	 * long to be answered, and does not count.
-	 */
-	private heldFrom = Infinity;
+	/** When each create that is under way was sent, ascending. */
+	private readonly createsUnderWay: number[] = [];
 
-	/** How many creates that were sent since are under way. */
-	private heldUnderWay = 0;
-
-	/** How many creates were carried since; Infinity while creates are not held. */
-	private heldCarried = Infinity;
+	/** How many creates were carried since one was refused alone or left doubt; Infinity before. */
+	private createsCarried = Infinity;
 
 	/** The pause after such a create, in ms, where the service asks for none. */
 	private createsPauseMs = 0;
@@ -70,19 +64,19 @@ export class PacesByPriority {
 	}
 
 	/**
-	 * When the next such request may be sent; Infinity where an answer decides. While creates are held, one of them is
-	 * sent at a time, and one more for each that is carried.
+	 * When the next such request may be sent. While creates are refused alone, or leave doubt, one of them is sent at a
+	 * time, and one more for each that is carried. One that takes long keeps no others waiting.
 	 */
 	opensAt(priority: Priority): number {
 		if (priority === 'poll') return this.polls.opensAt;
-		const isHeld = this.heldUnderWay > this.heldCarried;
-		return isHeld ? Infinity : Math.max(this.creates.opensAt, this.createsPausedUntil);
+		const oneTooMany = this.createsUnderWay.at(-1 - this.createsCarried) ?? -Infinity;
+		return Math.max(oneTooMany + SHORT_MS, this.creates.opensAt, this.createsPausedUntil);
 	}
 
 	/** A request is sent. */
 	take(priority: Priority, now: number): void {
 		this.paceOf(priority).take(now);
-		if (priority === 'create' && now >= this.heldFrom) this.heldUnderWay++;
+		if (priority === 'create') this.createsUnderWay.push(now);
 	}
 
 	/**
@@ -107,13 +101,13 @@ export class PacesByPriority {
 	private learnFromCreate(answer: Answer, sentAt: number, now: number): void {
 		const isRefused = answer.kind === 'rateLimited';
 		const isAskedToWait = retryAfterMs(answer) > 0;
-		// If reading the credential took long, it was not counted.
-		if (sentAt >= this.heldFrom) this.heldUnderWay = Math.max(this.heldUnderWay - 1, 0);
+		const sentBy = this.createsUnderWay.filter((at) => at <= sentAt).length;
+		this.createsUnderWay.splice(sentBy - 1, 1);
 		if (leavesDoubt(answer)) {
-			this.holdCreates(now);
+			this.createsCarried = 0;
 			if (isAskedToWait || isUnavailable(answer)) this.pauseCreates(answer, sentAt, now);
 		} else if (isRefused && this.areCreatesRefused) {
-			this.holdCreates(now);
+			this.createsCarried = 0;
 			if (!isAskedToWait) {
 				// It is no limit of requests, so it says nothing about how fast creates may be sent.
 				this.creates.learn({ kind: 'notSent' }, sentAt, now);
@@ -121,7 +115,7 @@ export class PacesByPriority {
 				return;
 			}
 		} else if (!isRefused && answer.status !== undefined) {
-			this.heldCarried++;
+			this.createsCarried++;
 			this.createsPauseMs /= 4;
 		}
 		if (!isRefused) this.refusedAmidPolls = 0;
@@ -134,19 +128,10 @@ export class PacesByPriority {
 				this.creates.isRefusedTooSoon(answer) || this.refusedAmidPolls >= REFUSED_AMID_POLLS;
 			if (sentAt <= this.pollRefusedAt || !isAlone) return;
 			this.polls = new Pace(this.creates);
-			this.holdCreates(now);
+			this.createsCarried = 0;
 			if (!isAskedToWait) this.creates = new Pace();
 		}
 		this.polls.pauseUntil(now + retryAfterMs(answer));
-	}
-
-	/** Creates go one at a time from now on. If they do already, and none was carried since, those still count. */
-	private holdCreates(now: number): void {
-		if (this.heldCarried > 0) {
-			this.heldFrom = now;
-			this.heldUnderWay = 0;
-		}
-		this.heldCarried = 0;
 	}
 
 	/** Creates pause, for as long as the service asks or for a time that doubles with each pause in a row. */

@@ -3,9 +3,14 @@ import type { Run } from './types';
 const FINISHED = ['succeeded', 'failed', 'cancelled'];
 const UNFINISHED = ['pending', 'running'];
 
+/** A run's status as the interface document writes it. */
+export function statusOf({ status }: Run): string {
+	return status.trim().toLowerCase();
+}
+
 /** Whether a run has ended well. */
-export function hasSucceeded({ status }: Run): boolean {
-	return status === 'succeeded';
+export function hasSucceeded(run: Run): boolean {
+	return statusOf(run) === 'succeeded';
 }
 
 /**
@@ -13,8 +18,9 @@ export function hasSucceeded({ status }: Run): boolean {
  * is set: not absent, null, empty, or a zero date as some languages write it.
  */
 export function isFinished(run: Run): boolean {
-	if (FINISHED.includes(run.status)) return true;
-	if (UNFINISHED.includes(run.status)) return false;
+	const status = statusOf(run);
+	if (FINISHED.includes(status)) return true;
+	if (UNFINISHED.includes(status)) return false;
 	const { completed_at: completedAt = '' } = run;
 	if (typeof completedAt === 'number') return completedAt > 0;
 	return (

@@ -11,7 +11,7 @@ import {
 	type WaitOptions,
 } from '../item';
 import { asError, sentences, type Failure } from '../failure';
-import { hasSucceeded, isFinished } from '../service/runStatus';
+import { hasSucceeded, isFinished, statusOf } from '../service/runStatus';
 import { isJsonObject, isRun, type Run } from '../service/types';
 import { nameRun, withoutPeriod } from '../wording';
 import { parseJsonOutput } from './jsonOutput';
@@ -139,9 +139,11 @@ function endsWithWorkflow({ wait }: Waiting, limitOn: number): boolean {
 	return timeoutMs === 0 || limitOn < wait.beganOn + timeoutMs;
 }
 
-function describeEnd({ status, error }: Run): string {
+function describeEnd(run: Run): string {
+	const { error } = run;
+	const status = statusOf(run);
 	if (status === 'cancelled') return 'was cancelled at the service';
-	if (status !== 'failed') return `ended as '${status}'`;
+	if (status !== 'failed') return `ended as '${run.status}'`;
 	const why = error === undefined || error === null ? '' : withoutPeriod(say(error));
 	return why === '' ? 'failed' : `failed: ${why}`;
 }

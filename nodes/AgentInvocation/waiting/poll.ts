@@ -17,7 +17,7 @@ import { requestTimeouts, type Service } from '../service/service';
 import type { Run } from '../service/types';
 import { durationsOf } from './durations';
 import { noAnswer, resultOf, timeIsUp } from './output';
-import { delayAfterTemporaryFailure } from './schedule';
+import { delayAfterTemporaryFailure, TRIAL_MS } from './schedule';
 import { dueAfter, leastDelayMs, limitOf, scheduledDelay, type Pass } from './wait';
 
 /** How long after a wait has begun a run is polled on although the service does not know it yet, in ms. */
@@ -89,11 +89,12 @@ function afterSeeing(item: Waiting, answer: Answer, seen: Run, pass: Pass): Item
 		return wait.mayBeginAgain && hasFailed ? toBegin(item.earlier) : result;
 	}
 	const limitOn = limitOf(wait, pass);
-	if (pass.time.dateOf(answer.sentAt ?? 0) >= limitOn) return timeIsUp(item, seen, limitOn);
-	const next = {
-		...item,
-		wait: { ...wait, mayBeginAgain: false, status: seen.status, failuresInARow: 0 },
-	};
+	const askedOn = pass.time.dateOf(answer.sentAt ?? 0);
+	if (askedOn >= limitOn) return timeIsUp(item, seen, limitOn);
+	const isFresh = Math.round(askedOn - wait.beganOn) < TRIAL_MS;
+	const isOnTrial = (wait.isOnTrial && isFresh) || undefined;
+	const known = { isOnTrial, mayBeginAgain: false, status: seen.status, failuresInARow: 0 };
+	const next = { ...item, wait: { ...wait, ...known } };
 	return dueAfter(next, scheduledDelay(next, pass), retryAfterMs(answer), pass);
 }
 

@@ -1,7 +1,7 @@
 /** When a run of which nothing is known is first polled, in ms after its creation. */
 const FIRST_POLL_MS = 300;
-/** By when a run is first polled while other items wait to see whether it fails at once, in ms. */
-export const FIRST_POLL_ON_TRIAL_MS = 4_000;
+/** A run that goes on for so long does not fail at once, in ms: other items wait to see that. */
+export const TRIAL_MS = 4_000;
 /** The shortest delay between its polls, in ms. */
 const SHORTEST_DELAY_MS = 1_000;
 /** The longest delay between its polls, in ms. */

@@ -5,9 +5,9 @@ import type { Run } from '../service/types';
 import { durationsOf } from './durations';
 import {
 	delayBeforeNextPoll,
-	FIRST_POLL_ON_TRIAL_MS,
 	LONGEST_EARLY_MS,
 	SHORTEST_STORED_DELAY_MS,
+	TRIAL_MS,
 } from './schedule';
 
 /** What all waits of a pass have in common. A pass is one call of the node's `execute`. */
@@ -18,15 +18,13 @@ export interface Pass {
 }
 
 /** How a wait for a run begins. */
-export interface WaitStart extends Pick<Wait, 'options' | 'where' | 'mayBeginAgain'> {
+export interface WaitStart extends Pick<Wait, 'options' | 'where' | 'mayBeginAgain' | 'isOnTrial'> {
 	/** The run as it was seen last, at its creation or in an earlier attempt; absent if it was given and not seen yet. */
 	lastSeen?: Run;
 	/** For how long that answer asks clients to back off, in ms. */
 	askedMs?: number;
 	/** Whether the run may have finished already. */
 	isDueNow?: boolean;
-	/** Whether others wait until it is known that the run does not fail at once. */
-	isOnTrial?: boolean;
 }
 
 /** Begins to wait for an item's run: at once where it may have finished already. */
@@ -47,11 +45,12 @@ export function beginWait(
 		failuresInARow: 0,
 		briefAnswers: 0,
 		status: lastSeen?.status,
+		isOnTrial: isOnTrial || undefined,
 		mayBeginAgain,
 	};
 	const item: Waiting = { is: 'waiting', fingerprints, run, wait, earlier };
 	const mayHaveFinished = isDueNow || !lastSeen || isFinished(lastSeen);
-	const latestMs = isOnTrial ? FIRST_POLL_ON_TRIAL_MS : Infinity;
+	const latestMs = isOnTrial ? TRIAL_MS : Infinity;
 	const delay = mayHaveFinished ? 0 : Math.min(scheduledDelay(item, pass), latestMs);
 	return dueAfter(item, delay, askedMs, pass);
 }

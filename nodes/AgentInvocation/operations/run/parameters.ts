@@ -158,7 +158,7 @@ function bind(given: GivenParameter[]): ParameterBinding[] {
 		.filter(({ value }) => !isEmpty(value))
 		.map(({ name, value }) => ({
 			name,
-			value: isDate(value) ? value.toISOString() : String(value),
+			value: isDate(value) ? String(value.toJSON()) : String(value),
 		}));
 }
 
@@ -172,13 +172,13 @@ function isScalar(value: unknown): boolean {
 	return isEmpty(value) || isDate(value) || ['string', 'boolean', 'bigint'].includes(typeof value);
 }
 
-/** A date that an expression has made. n8n itself turns its own kind of dates into text. */
-function isDate(value: unknown): value is Date {
-	return value instanceof Date;
+/** A date, or one of Luxon's: n8n turns those of expressions into text, but not those of an input item. */
+function isDate(value: unknown): value is { toJSON(): string | null } {
+	return value instanceof Date || (isJsonObject(value) && value.isLuxonDateTime === true);
 }
 
-/** What an expression gives for a text that is not a date: an invalid `Date`, or n8n's own text for one. */
+/** What comes of a text that is not a date: an invalid date, or n8n's own text for one. */
 function isInvalidDate(value: unknown): boolean {
-	if (isDate(value)) return Number.isNaN(value.getTime());
+	if (isDate(value)) return value.toJSON() === null;
 	return value === 'Invalid DateTime' || value === 'Invalid Date';
 }

@@ -1,4 +1,4 @@
-import { plant, type PlantedDefect } from './plant.cts';
+import { plant, plantAll, type PlantedDefect } from './plant.cts';
 
 /** Defects of what is known of an item after a user has changed the node. */
 export const changed: PlantedDefect[] = [
@@ -38,11 +38,20 @@ export const changed: PlantedDefect[] = [
 		'heldBack(item) : toBegin(records);',
 		'heldBack(item) : toBegin(isOnlyDoubt ? [] : records);',
 	),
-	plant(
-		'a date before the suspension proves that nothing has begun',
-		'engine/crash.ts',
-		'date >= beganOn && ',
-		'',
+	plantAll(
+		'a Retry before the date of the next poll proves that nothing has begun',
+		plant(
+			'by the clock of now',
+			'engine/crash.ts',
+			'isJsonObject(error) ? error.timestamp : undefined',
+			'isJsonObject(error) ? error.timestamp : clock.date()',
+		),
+		plant(
+			'which it reads',
+			'engine/crash.ts',
+			"import { storedExecution } from './host';",
+			"import { clock } from '../clock';\nimport { storedExecution } from './host';",
+		),
 	),
 	plant(
 		'a result keeps the format of an earlier attempt',

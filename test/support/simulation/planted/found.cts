@@ -1,4 +1,4 @@
-import { plant, plantAll, type PlantedDefect } from './plant.cts';
+import { plant, type PlantedDefect } from './plant.cts';
 
 /** Defects that this package once had. */
 export const found: PlantedDefect[] = [
@@ -213,20 +213,11 @@ export const found: PlantedDefect[] = [
 		"Date.parse(date ?? '') || clock.date()",
 		"clock.date() || Date.parse(date ?? '')",
 	),
-	plantAll(
+	plant(
 		'what cannot have begun while n8n had it stored is in doubt',
-		plant(
-			'while it is stored',
-			'engine/crash.ts',
-			'if (isParkedOn(clock.date())) return false;',
-			'',
-		),
-		plant(
-			'and when it is stopped',
-			'engine/crash.ts',
-			'isParkedOn(error.timestamp)',
-			'isParkedOn(undefined)',
-		),
+		'engine/crash.ts',
+		'isJsonObject(error) ? error.timestamp : undefined',
+		'undefined',
 	),
 	plant(
 		'after a poll that n8n has cut off the node polls at the same moment for ever',
@@ -315,8 +306,14 @@ export const found: PlantedDefect[] = [
 	plant(
 		'runs of the trial are polled as late as any other',
 		'waiting/wait.ts',
-		'isOnTrial ? FIRST_POLL_ON_TRIAL_MS : Infinity',
+		'isOnTrial ? TRIAL_MS : Infinity',
 		'Infinity',
+	),
+	plant(
+		'the trial ends although no poll was answered',
+		'items/concurrency.ts',
+		'this.onTrial.size > 0 ? LONGEST_TRIAL_MS : 0',
+		'5_000',
 	),
 	plant(
 		'a create that gets no answer keeps other items from beginning',
@@ -327,14 +324,14 @@ export const found: PlantedDefect[] = [
 	plant(
 		'creates go on side by side while the service fails',
 		'service/pacesByPriority.ts',
-		'if (leavesDoubt(answer)) {\n			this.holdCreates(now);',
+		'if (leavesDoubt(answer)) {\n			this.createsCarried = 0;',
 		'if (leavesDoubt(answer)) {',
 	),
 	plant(
 		'after a server error, creates wait for one that gets no answer',
 		'service/pacesByPriority.ts',
-		"if (priority === 'create' && now >= this.heldFrom) this.heldUnderWay++;",
-		"if (priority === 'create') this.heldUnderWay++;",
+		'oneTooMany + SHORT_MS',
+		'(oneTooMany > 0 ? Infinity : oneTooMany)',
 	),
 	plant(
 		'creates do not wait as long as a server error asks',

@@ -140,7 +140,7 @@ export const ofRequests: PlantedDefect[] = [
 	plant(
 		'waiting does not end at the time limit',
 		'waiting/poll.ts',
-		'if (pass.time.dateOf(answer.sentAt ?? 0) >= limitOn) return timeIsUp(item, seen, limitOn);',
+		'if (askedOn >= limitOn) return timeIsUp(item, seen, limitOn);',
 		'',
 	),
 	plant(

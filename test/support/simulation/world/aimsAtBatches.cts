@@ -1,10 +1,10 @@
 import fc from 'fast-check';
 
 import { creates, never, noKills, one, undisturbed, untroubled, type Part } from './aim.cts';
-import { mostly, ms } from './arbitraries.cts';
+import { mostly, ms, sometimes } from './arbitraries.cts';
 import { executionWith, itemsOf, itemThatTakes, optionsWith } from './executions.cts';
-import type { FaultKind, ItemSpec } from './world.cts';
-import { faultOf, services } from './worldsServices.cts';
+import type { FaultKind, FaultSpec, ItemSpec } from './world.cts';
+import { faultOf, retryAfter, services } from './worldsServices.cts';
 
 const batch = {
 	...creates,
@@ -32,9 +32,28 @@ const itemThat = (durationMs: fc.Arbitrary<number>, end: 'succeeded' | 'failed')
 		run: { ...made.run, end },
 	}));
 
+/** Faults of polls while a batch begins. */
+const ofPolls = fc
+	.record({
+		fault: faultOf(
+			fc.constantFrom<FaultKind[]>('serverError', 'badGateway', 'reset', 'stray429'),
+			fc.constant('poll'),
+		),
+		forMs: ms(40_000),
+	})
+	.map(({ fault, forMs }) => ({ ...fault, fromMs: 0, untilMs: 2_000_000 + forMs }));
+
 /** All runs of a batch fail at once, perhaps those of an agent whose runs took long before. */
 export const failingBatches: fc.Arbitrary<Part> = fc.record({
-	service: services({ ...untroubled, tripMs: fc.constantFrom([5, 5], [100, 400]) }),
+	service: services({
+		...untroubled,
+		tripMs: fc.constantFrom([5, 5], [100, 400], [500, 3_000]),
+		odd: sometimes(3, fc.record({ share: fc.constantFrom(0.5, 1), retryAfter })),
+		faults: fc.oneof(
+			fc.constant<FaultSpec[]>([]),
+			fc.array(ofPolls, { minLength: 1, maxLength: 1 }),
+		),
+	}),
 	executions: fc
 		.tuple(
 			fc.array(
@@ -49,7 +68,7 @@ export const failingBatches: fc.Arbitrary<Part> = fc.record({
 			executionWith({
 				...batch,
 				startsAtMs: fc.constant(2_000_000),
-				items: itemsOf(itemThat(ms(2_500), 'failed'), 11, 60),
+				items: itemsOf(itemThat(ms(4_000), 'failed'), 11, 60),
 				onError: fc.constant('stopWorkflow'),
 				options: optionsWith(unbounded),
 			}),

@@ -153,7 +153,7 @@ export const replaced: fc.Arbitrary<Part> = fc.record({
 export const setBack: fc.Arbitrary<Part> = fc
 	.record({
 		killedAtMs: fc.integer({ min: 70_000, max: 900_000 }),
-		byMs: fc.integer({ min: 1_000_000, max: 7_200_000 }),
+		byMs: fc.integer({ min: 15_000, max: 7_200_000 }),
 	})
 	.chain(({ killedAtMs, byMs }) =>
 		fc.record({

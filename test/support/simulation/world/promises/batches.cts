@@ -5,11 +5,14 @@ import type { Facts } from './facts.cts';
 import { askedMs } from './pace.cts';
 
 /** What fails so soon after its creation, in ms, wastes no more than the runs of the trial. */
-const FAILS_AT_ONCE_MS = 3_000;
+const FAILS_AT_ONCE_MS = 4_000;
 
 const TRIAL = 10;
 
-/** A mistake because of which runs fail at once wastes at most ten of them. */
+/** For how long others wait if no poll is answered, in ms, less a margin. */
+const LONGEST_TRIAL_MS = 29_000;
+
+/** A mistake because of which runs fail at once wastes at most ten of them, unless nobody can see it for a while. */
 export function wastesFew(facts: Facts): string[] {
 	return batchesOf(facts).flatMap(({ attempt, spec, turn }) => {
 		const runs = facts.history.runs.filter(
@@ -20,9 +23,14 @@ export function wastesFew(facts: Facts): string[] {
 				(end === 'failed' || end === 'cancelled') && durationMs! <= FAILS_AT_ONCE_MS,
 		);
 		const isError = spec.options.onUnsuccessfulRun !== 'output';
-		if (!areWasted || !isError || spec.onError !== 'stopWorkflow' || !facts.isServiceWell)
-			return [];
-		return runs.length > TRIAL ? [`execution ${attempt.id} has wasted ${runs.length} runs`] : [];
+		if (!areWasted || !isError || spec.onError !== 'stopWorkflow') return [];
+		const creates = runs.map(({ request }) => request!).sort((a, b) => a.sentAt - b.sentAt);
+		const next = creates[TRIAL];
+		if (!next) return [];
+		const begunAt = creates.map(({ answeredAt }) => answeredAt).filter((at) => at < next.sentAt);
+		return next.sentAt < Math.max(...begunAt) + LONGEST_TRIAL_MS
+			? [`execution ${attempt.id} has wasted ${runs.length} runs`]
+			: [];
 	});
 }
 
@@ -35,13 +43,13 @@ const UNANSWERED_MS = 110_000;
 
 /** One item whose create gets no answer does not keep the others from beginning, even if the service fails otherwise. */
 export function heldUpAlone(facts: Facts): string[] {
-	const { limiter, quota, odd, faults } = facts.history.world.service;
+	const { limiter, quota, odd, faults, tripMs } = facts.history.world.service;
 	const isFailure = ({ kind, status, retryAfter }: FaultSpec) =>
 		kind === 'serverError' && status === 500 && retryAfter === undefined;
 	const areOfCreates = faults.every(
 		(fault) => fault.on === 'create' && (fault.kind === 'timeout' || isFailure(fault)),
 	);
-	if (limiter || quota || odd || !areOfCreates) return [];
+	if (limiter || quota || odd || !areOfCreates || tripMs[1] > 500) return [];
 	return batchesOf(facts).flatMap(({ attempt, spec, turn, beganAt }) => {
 		if (spec.onError === 'stopWorkflow' && faults.some(isFailure)) return [];
 		const succeeded = facts.history.requests.find(
@@ -79,7 +87,7 @@ interface Batch {
 /** The turns in which many items start runs that are waited for, and nothing but the service holds them up. */
 function batchesOf(facts: Facts): Batch[] {
 	const { attempts, kills, world } = facts.history;
-	if (kills.length > 0 || !facts.isClockRight || world.service.tripMs[1] > 500) return [];
+	if (kills.length > 0 || !facts.isClockRight) return [];
 	const all = world.executions.reduce((sum, { items }) => sum + items.length, 0);
 	return attempts.flatMap((attempt) => {
 		const spec = facts.spec(attempt);
@@ -110,9 +118,12 @@ function batchesOf(facts: Facts): Batch[] {
 	});
 }
 
+/** A create that takes longer than this, in ms, keeps no others waiting. */
+const TAKES_LONG_MS = 4_900;
+
 /**
  * After a create that may have started a run, others wait as long as the service asks, and go on one at a time: one
- * more for each that is carried. What was under way before does not count.
+ * more for each that is carried. What takes long does not count.
  */
 export function doubtsFew({ history }: Facts): string[] {
 	const all = history.requests.filter(
@@ -132,12 +143,11 @@ export function doubtsFew({ history }: Facts): string[] {
 		const answered = others
 			.filter(({ answeredAt }) => answeredAt <= sentAt)
 			.sort((one, other) => one.answeredAt - other.answeredAt);
-		let [most, heldFrom] = [Infinity, Infinity];
+		let most = Infinity;
 		let pausedUntil = 0;
 		for (const other of answered) {
 			if (isInDoubt(other)) {
 				if (other.answeredAt > sentAt - 1) continue;
-				if (most > 0) heldFrom = other.answeredAt;
 				most = 0;
 				pausedUntil = Math.max(pausedUntil, other.answeredAt + askedMs(other));
 				continue;
@@ -149,7 +159,7 @@ export function doubtsFew({ history }: Facts): string[] {
 				other !== request &&
 				other.answeredAt > sentAt &&
 				other.sentAt < sentAt &&
-				other.sentAt > heldFrom &&
+				other.sentAt > sentAt - TAKES_LONG_MS &&
 				other.fault !== 'drips',
 		);
 		const name = `request ${request.number} (${request.kind}) was sent at ${Math.round(sentAt)}`;

@@ -285,7 +285,10 @@ function carriedNothing(facts: Facts, { attempt, tag, at }: SaidFailure): boolea
 		const times = carried.map(({ answeredAt }) => answeredAt).sort((a, b) => a - b);
 		// What is carried after a pause was asked for comes too late: what cannot wait for its end was given up by then.
 		const asksToWait = (one: SeenRequest) =>
-			isLimited(one) || (one.kind !== 'poll' && one.fault !== undefined && askedMs(one) > 0);
+			isLimited(one) ||
+			(one.kind !== 'poll' &&
+				one.fault !== undefined &&
+				(one.status === undefined || askedMs(one) > 0));
 		const pauses = before.filter(asksToWait).map((one) => ({
 			from: times.filter((time) => time <= one.answeredAt).at(-1) ?? 0,
 			until: one.answeredAt + askedMs(one),
