@@ -142,6 +142,8 @@ describe('a response', () => {
 			requestId: 'e',
 			serviceError: { code: 'c', message: 'm', requestId: 'e' },
 		});
+		const unnamed = { error: { ...error, request_id: '' } };
+		expect(read(400, JSON.stringify(unnamed), headers).requestId).toBe('h');
 		expect(read(400, '{}', { 'x-request-id': ['h'], 'retry-after': 7 })).toEqual({
 			kind: 'foreign',
 			status: 400,

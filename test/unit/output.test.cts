@@ -32,6 +32,11 @@ describe('a run', () => {
 		);
 	});
 
+	test.each(['SUCCEEDED', ' Succeeded '])('has succeeded with the status %j', async (status) => {
+		const { output, ids } = await get({ status, output: 'Done' });
+		expect(output).toEqual({ status, output: 'Done', ...ids });
+	});
+
 	test.each<[IDataObject, string]>([
 		[{ status: 'failed', error: 'No tool.' }, 'failed: No tool'],
 		[{ status: 'failed', error: { message: 'No tool' } }, 'failed: No tool'],

@@ -1,3 +1,5 @@
+import { DateTime } from 'luxon';
+
 import { readBindings } from '../../nodes/AgentInvocation/operations/run/parameters.ts';
 import { FailureError } from '../../nodes/AgentInvocation/failure.ts';
 import type { AgentParameter } from '../../nodes/AgentInvocation/service/types.ts';
@@ -65,7 +67,16 @@ describe('values of any kind', () => {
 	});
 });
 
-test.each([['Invalid DateTime'], ['Invalid Date'], [new Date(NaN)]])(
+test.each([
+	[new Date('2026-01-02T03:04:05Z'), '2026-01-02T03:04:05.000Z'],
+	[DateTime.fromISO('2026-01-02T03:04:05', { zone: 'utc' }), '2026-01-02T03:04:05.000Z'],
+])('a date of an input item is sent in ISO format: %s', async (value, day) => {
+	expect(await read({ specifyParameters: 'json', parametersJson: { day: value } })).toEqual(
+		bound({ day }),
+	);
+});
+
+test.each([['Invalid DateTime'], ['Invalid Date'], [new Date(NaN)], [DateTime.fromISO('soon')]])(
 	'a date that is none is refused: %s',
 	async (value) => {
 		await expectRefusal(

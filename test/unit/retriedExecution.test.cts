@@ -584,6 +584,20 @@ describe('of an execution that was ended, in a node that the user has changed', 
 		expect(world.requests).toHaveLength(before);
 	});
 
+	test('nor does one that was set back by less than the wait', async () => {
+		const world = new OwnWorld({
+			count: 4,
+			options: { maxConcurrency: 1, timeout: 0, pollInterval: 600 },
+			service: { tripMs: [2_000, 2_000] },
+			runOf: () => ({ durationMs: 480 * SECOND }),
+		});
+		world.killAfter(605_500);
+		world.later(605_800, () => world.setClock(-20 * SECOND));
+		expect((await world.execute()).attempt.status).toBe('crashed');
+		expect((await world.retry()).error?.message).toMatch(MESSAGE);
+		expect(world.started).toEqual([0, 1]);
+	});
+
 	test('a clock that was set back proves nothing', async () => {
 		const world = new OwnWorld({
 			count: 20,

@@ -18,6 +18,55 @@ describe('a mistake because of which all runs fail at once wastes ten of them', 
 		expect(world.runs).toHaveLength(10);
 	});
 
+	test.each<[string, Said]>([
+		[
+			'where polls fail at first',
+			{
+				service: {
+					faults: [
+						{
+							kind: 'serverError',
+							on: 'poll',
+							share: 1,
+							untilMs: 9_000,
+							isDone: false,
+							status: 503,
+						},
+					],
+				},
+			},
+		],
+		[
+			'where the service asks for a pause before the first poll',
+			{
+				hand: {
+					respond: ({ kind }, own) => {
+						const answer = own();
+						return kind === 'create' ? { ...answer, headers: { 'retry-after': '10' } } : answer;
+					},
+				},
+			},
+		],
+		['where answers take long', { service: { tripMs: [2_000, 2_000] } }],
+	])('%s', async (_, said) => {
+		const runOf = () => ({ ...fails(), durationMs: 3_900 });
+		const { world } = await execute({ count: 60, runOf, ...said });
+		expect(world.runs).toHaveLength(10);
+	});
+
+	test('but others wait for half a minute at most while no poll is answered', async () => {
+		const away = { kind: 'serverError' as const, on: 'poll' as const, share: 1, isDone: false };
+		const faults = [{ ...away, untilMs: 90 * SECOND, status: 503 }];
+		const { world } = await execute({
+			count: 60,
+			runOf: () => ({ durationMs: 2 * MINUTE }),
+			service: { faults },
+		});
+		const begunAt = world.runs.map(({ createdAt }) => createdAt);
+		expect(begunAt.filter((at) => at < 30 * SECOND)).toHaveLength(10);
+		expect(Math.max(...begunAt)).toBeLessThan(40 * SECOND);
+	});
+
 	test('where the runs of the agent took long before', async () => {
 		const world = new OwnWorld({
 			runOf: () => ({ durationMs: 2 * MINUTE }),

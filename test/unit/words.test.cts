@@ -147,6 +147,9 @@ describe('the parameter that the service means', () => {
 
 	test.each([
 		'Unknown',
+		"Unknown parameter. The agent accepts 'a'.",
+		'Did you mean `a`?',
+		"Not a value of this a ('value of a')",
 		"Unknown: 'a' or 'b'",
 		'Unknown: a',
 		"Unknown: a. Available: ['b']",
