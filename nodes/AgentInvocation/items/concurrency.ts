@@ -1,5 +1,3 @@
-import { TRIAL_MS } from '../waiting/schedule';
-
 /** How many items may be in progress at a time. */
 export interface Concurrency {
 	/** After the trial. */
@@ -23,8 +21,8 @@ export function fixedAt(count: number): Concurrency {
 const LONGEST_TRIAL_MS = 30_000;
 
 /**
- * The trial: the first items of a node. The others begin once one of these has succeeded, or each run has been seen
- * unfinished when it was {@link TRIAL_MS} old or older.
+ * The trial: the first items of a node. The others begin once one of these has succeeded, or each run was seen to go on
+ * for long enough (`TRIAL_MS` in waiting/schedule.ts).
  */
 export class Trial {
 	private isOver = false;
