@@ -111,7 +111,7 @@ export const heldUpBatches: fc.Arbitrary<Part> = fc.record({
 		executionWith({
 			...batch,
 			startsAtMs: fc.constant(0),
-			items: itemsOf(itemThat(ms(20_000), 'succeeded'), 11, 60),
+			items: itemsOf(itemThat(fc.oneof(ms(20_000), ms(600_000)), 'succeeded'), 11, 60),
 			options: optionsWith(unbounded),
 		}),
 	),

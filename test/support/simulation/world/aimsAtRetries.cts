@@ -153,11 +153,14 @@ export const replaced: fc.Arbitrary<Part> = fc.record({
 export const setBack: fc.Arbitrary<Part> = fc
 	.record({
 		killedAtMs: fc.integer({ min: 70_000, max: 900_000 }),
-		byMs: fc.integer({ min: 15_000, max: 7_200_000 }),
+		byMs: fc.oneof(
+			fc.integer({ min: 15_000, max: 90_000 }),
+			fc.integer({ min: 1_000_000, max: 7_200_000 }),
+		),
 	})
 	.chain(({ killedAtMs, byMs }) =>
 		fc.record({
-			service: services(untroubled),
+			service: services({ ...untroubled, tripMs: fc.constant<[number, number]>([5_000, 15_000]) }),
 			executions: one(
 				executionWith({
 					...creates,
@@ -172,7 +175,14 @@ export const setBack: fc.Arbitrary<Part> = fc
 					}),
 					maxTries: fc.constant(0),
 					resumesLateMs: fc.constant(0),
-					retries: fc.array(retry, { minLength: 1, maxLength: 1 }),
+					retries: fc.array(
+						fc.record({
+							afterMs: ms(10_000),
+							workflow: fc.constant('original' as const),
+							changesNode: fc.constant(false),
+						}),
+						{ minLength: 1, maxLength: 1 },
+					),
 				}),
 			),
 			kills: fc.constant([{ atMs: killedAtMs, awayMs: 10_000 }]),

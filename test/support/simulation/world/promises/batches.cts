@@ -34,7 +34,10 @@ export function wastesFew(facts: Facts): string[] {
 	});
 }
 
-/** How long after the first success the others begin, in ms: beside a margin, for each. */
+/** By when the first runs were seen to go on, in ms after their creation. */
+const GOES_ON_MS = 8_000;
+
+/** How long after that, or after the first success, the others begin, in ms: beside a margin, for each. */
 const BEGINS_WITHIN_MS = 10_000;
 const BEGINS_EACH_MS = 50;
 
@@ -52,17 +55,28 @@ export function heldUpAlone(facts: Facts): string[] {
 	if (limiter || quota || odd || !areOfCreates || tripMs[1] > 500) return [];
 	return batchesOf(facts).flatMap(({ attempt, spec, turn, beganAt }) => {
 		if (spec.onError === 'stopWorkflow' && faults.some(isFailure)) return [];
+		const runs = facts.history.runs.filter(
+			({ request, tag }) => request?.execution === attempt && turnOf(tag) === turn,
+		);
 		const succeeded = facts.history.requests.find(
 			({ execution, runId, said }) =>
 				said === 'finished' &&
 				execution === attempt &&
-				turnOf(facts.runById.get(runId!)!.tag) === turn &&
-				facts.runById.get(runId!)!.spec.end === 'succeeded',
+				runs.some(({ id, spec: { end } }) => id === runId && end === 'succeeded'),
 		);
+		const ofTrial = runs.slice(0, TRIAL);
+		const seemWell =
+			ofTrial.length > 0 &&
+			ofTrial.every(({ spec: { durationMs } }) => durationMs! > 2 * GOES_ON_MS);
+		const goOnAt = seemWell
+			? Math.max(...ofTrial.map(({ request }) => request!.answeredAt)) + GOES_ON_MS
+			: Infinity;
 		const { at: endedAt = Infinity } = attempt.endings.get(turn) ?? {};
 		// Where what succeeds is no JSON, its item fails.
-		if (!succeeded || spec.options.outputFormat === 'json') return [];
-		const by = succeeded.answeredAt + BEGINS_WITHIN_MS + BEGINS_EACH_MS * spec.items.length;
+		const isJson = spec.options.outputFormat === 'json';
+		const settledAt = Math.min(goOnAt, isJson ? Infinity : (succeeded?.answeredAt ?? Infinity));
+		if (settledAt === Infinity) return [];
+		const by = settledAt + BEGINS_WITHIN_MS + BEGINS_EACH_MS * spec.items.length;
 		if (by > beganAt + UNANSWERED_MS || endedAt < by) return [];
 		const late = spec.items.filter((_, item) => {
 			const creates = facts.createsByTag.get(tagOf(attempt.index, turn, item)) ?? [];
@@ -71,7 +85,7 @@ export function heldUpAlone(facts: Facts): string[] {
 		});
 		return late.length > 0
 			? [
-					`execution ${attempt.id}: ${late.length} items had not begun at ${Math.round(by)}, and a run had succeeded at ${Math.round(succeeded.answeredAt)}`,
+					`execution ${attempt.id}: ${late.length} items had not begun at ${Math.round(by)}, and the first runs went well at ${Math.round(settledAt)}`,
 				]
 			: [];
 	});
