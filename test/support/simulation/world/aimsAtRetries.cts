@@ -154,23 +154,24 @@ export const setBack: fc.Arbitrary<Part> = fc
 	.record({
 		killedAtMs: fc.integer({ min: 70_000, max: 900_000 }),
 		byMs: fc.oneof(
-			fc.integer({ min: 15_000, max: 90_000 }),
+			fc.integer({ min: 60_000, max: 100_000 }),
 			fc.integer({ min: 1_000_000, max: 7_200_000 }),
 		),
 	})
 	.chain(({ killedAtMs, byMs }) =>
 		fc.record({
-			service: services({ ...untroubled, tripMs: fc.constant<[number, number]>([5_000, 15_000]) }),
+			service: services({ ...untroubled, tripMs: fc.constant<[number, number]>([15_000, 25_000]) }),
 			executions: one(
 				executionWith({
 					...creates,
 					...undisturbed,
 					savesProgress: fc.constant(false),
-					items: itemsOf(itemThatTakes(fc.integer({ min: 70_000, max: 300_000 })), 3, 8),
+					items: itemsOf(itemThatTakes(fc.integer({ min: 70_000, max: 130_000 })), 3, 8),
 					options: optionsWith({
 						timeout: never,
 						checkFirst: never,
-						maxConcurrency: fc.constantFrom(1, 2),
+						maxConcurrency: fc.constant(1),
+						onUnsuccessfulRun: fc.constant('output'),
 						whereToWait: fc.constant('stored'),
 					}),
 					maxTries: fc.constant(0),
