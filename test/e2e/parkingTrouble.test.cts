@@ -37,7 +37,10 @@ return [{ json: { input: texts($input.all()), all: texts($('Run').all()), first:
 const workflows = [
 	webhookWorkflow(
 		'retried',
-		[agentNode('Run', { ...createForRow, options: { pollInterval: 65 } }), looksBack],
+		[
+			agentNode('Run', { ...createForRow, options: { pollInterval: 65, maxConcurrency: 2 } }),
+			looksBack,
+		],
 		{ Rows: [['Run']], Run: [['Good']] },
 	),
 	parkedWorkflow('stopped'),
@@ -54,8 +57,8 @@ let refused = '';
 beforeAll(async () => {
 	host = await TestHost.start('n8n-2', workflows, { keys: [REVOKED, DELETED] });
 	const { n8n, sandbox } = host;
-	// The second of its runs goes on when it is resumed.
-	await begin('retried', [row('first'), row('second', 120)]);
+	// The second of its runs goes on when it is resumed, and the third has not begun.
+	await begin('retried', [row('first'), row('second', 120), row('third', 10)]);
 	for (const { id } of workflows.slice(1)) await begin(id);
 	await n8n.stopExecution(ids.stopped!);
 	await n8n.stopExecution(ids.retried!);
@@ -105,10 +108,10 @@ test('a parked execution that is stopped: its run is not polled any more', async
 	expect(pollsOf('stopped')).toBe(0);
 });
 
-test('one that is stopped and retried waits again, and is to the next node as if nothing had been', async () => {
+test('one that is stopped and retried goes on, and is to the next node as if nothing had been', async () => {
 	const { status, data } = await endOf('retried');
 	expect(status).toBe('success');
-	const texts = ['first', 'second'];
+	const texts = ['first', 'second', 'third'];
 	expect(jsonOf(await endOf('retried'), 'Good')).toEqual([
 		{ input: texts, all: texts, first: 'first' },
 	]);
