@@ -156,7 +156,7 @@ export function doubtsFew({ history }: Facts): string[] {
 		);
 		const answered = others
 			.filter(({ answeredAt }) => answeredAt <= sentAt)
-			.sort((one, other) => one.answeredAt - other.answeredAt);
+			.sort((one, other) => learnedAt(one) - learnedAt(other));
 		let most = Infinity;
 		let pausedUntil = 0;
 		for (const other of answered) {
@@ -183,6 +183,11 @@ export function doubtsFew({ history }: Facts): string[] {
 			? [`${name} beside ${underWay.length} others since one failed, ${most} at most were due`]
 			: [];
 	});
+}
+
+/** When the node learns from an answer. Of those that come at the same moment, the order is not known. */
+function learnedAt(request: SeenRequest): number {
+	return request.answeredAt - (isInDoubt(request) ? 1 : 0);
 }
 
 /** Whether the answer to a create says that the service, or something before it, has failed. */

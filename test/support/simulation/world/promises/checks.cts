@@ -57,8 +57,14 @@ function wrongIn(facts: Facts, attempt: Attempt, turn: number): string[] {
 		for (const check of checks) {
 			if (check.sentAt <= sentAt && !isOver(check)) last.set(check.tag, check);
 		}
+		// What an earlier attempt has started may be started again, though the check of another item got no answer.
+		const hasBegun = ofTurn.some(
+			(one) =>
+				one.tag === tag && one.kind === 'create' && one.status === 202 && one.sentAt < sentAt,
+		);
 		const against = [...last.values()].find(
-			(check) => !hasPassed(check) && (stops(spec) || check.tag === tag || !isRefused(check)),
+			(check) =>
+				!hasPassed(check) && (stops(spec) || check.tag === tag || (!isRefused(check) && !hasBegun)),
 		);
 		return against ? [`${name} against the check ${against.number} of ${against.tag}`] : [];
 	});
