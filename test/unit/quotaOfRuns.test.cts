@@ -58,6 +58,25 @@ test.each([undefined, '20', '60', '120'])(
 	},
 );
 
+test('so are those beside dry runs, which the service carries', async () => {
+	const runOf = (item: number) => ({ durationMs: (100 + 10 * item) * SECOND });
+	const long: Said = { ...trips, options: { timeout: 7_200 } };
+	const world = new OwnWorld({
+		...long,
+		count: 20,
+		service: { tripMs: [20, 80], quota: { runs: 10 } },
+		runOf,
+		beside: [
+			{ ...long, count: 30, startsAtMs: 10, runOf: () => runOf(0) },
+			{ operation: 'dryRun', count: 60, startsAtMs: 10 },
+		],
+	});
+	await world.execute();
+	const lateness = latenessOf(world);
+	expect(lateness[lateness.length >> 1]).toBeLessThan(10 * SECOND);
+	expect(lateness.at(-1)).toBeLessThan(100 * SECOND);
+});
+
 test('so is the run of a wait that is stored from the start', async () => {
 	const world = new OwnWorld({
 		...trips,

@@ -2,6 +2,7 @@ import { RateLimiter } from '../../nodes/AgentInvocation/service/rateLimiter.ts'
 import { isWithinTarget, simulateCell, type Cell } from '../support/simulation/cells.cts';
 import { execute, OwnWorld, type Said } from '../support/simulation/ownWorld.cts';
 import { json } from '../support/simulation/world/answers.cts';
+import type { Hand } from '../support/simulation/world/hand.cts';
 import type { SeenRequest } from '../support/simulation/world/history.cts';
 import type { ServiceSpec } from '../support/simulation/world/world.cts';
 
@@ -200,4 +201,55 @@ test('when the package is updated, executions of the old one go on beside those 
 	expect(items).toHaveLength(40);
 	expect(world.seen(1).items).toHaveLength(40);
 	expect(world.runs).toHaveLength(80);
+});
+
+describe('beside an execution whose creates always fail', () => {
+	const keep: Said = {
+		onError: 'continueRegularOutput',
+		options: { timeout: 0, maxConcurrency: 1_000 },
+		service: { tripMs: [200, 200] },
+	};
+	const failing = (status: number, headers: Record<string, string> = {}): Hand => ({
+		respond: ({ kind, execution }) =>
+			['create', 'dryRun'].includes(kind) && execution.index === 1
+				? { statusCode: status, headers }
+				: undefined,
+	});
+
+	test.each([
+		[500, 120],
+		[503, 20],
+	])('with %d, another one that polls goes on to start runs', async (status, count) => {
+		const world = new OwnWorld({
+			...keep,
+			count: 200,
+			options: { ...keep.options, pollInterval: 1 },
+			runOf: () => ({ durationMs: 60_000 }),
+			hand: failing(status),
+			beside: [{ ...keep, count, waits: false, startsAtMs: 10 }],
+		});
+		await world.execute();
+		const at = world.runsOf(0).map(({ createdAt }) => createdAt);
+		const gaps = at.map((moment, index) => moment - (at[index - 1] ?? moment));
+		expect(at).toHaveLength(200);
+		expect(Math.max(...gaps)).toBeLessThan(10_000);
+	});
+
+	test.each([
+		[503, {}],
+		[503, { 'retry-after': '200' }],
+		[500, { 'retry-after': '200' }],
+	])('but dry runs that fail hold up no runs (%d, %j)', async (status, headers) => {
+		const world = new OwnWorld({
+			...keep,
+			count: 40,
+			waits: false,
+			startsAtMs: 1_000,
+			hand: failing(status, headers),
+			beside: [{ ...keep, count: 3, operation: 'dryRun', startsAtMs: 300 }],
+		});
+		const { ms } = await world.execute();
+		expect(world.runsOf(0)).toHaveLength(40);
+		expect(ms).toBeLessThan(10_000);
+	});
 });

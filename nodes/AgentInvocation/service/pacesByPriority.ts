@@ -4,8 +4,8 @@ import { Pace } from './pace';
 import { REFUSED_AMID_POLLS, SHORT_MS } from './paceTuning';
 import { backoffRange, isUnavailable, jittered, retryAfterMs } from './retryPolicy';
 
-/** What a request is: a create, which may be a dry run, or any other. */
-export type Priority = 'create' | 'poll';
+/** What a request is: a create, a dry run, which has its priority, or any other. */
+export type Priority = 'create' | 'dryRun' | 'poll';
 
 /**
  * When requests with one API key may be sent, by what they are for. They share one pace (`pace.ts`), unless the
@@ -47,6 +47,11 @@ export class PacesByPriority {
 		return this.polls !== this.creates;
 	}
 
+	/** Whether creates were refused alone, or one left doubt. */
+	get areCreatesHeld(): boolean {
+		return this.createsCarried < Infinity;
+	}
+
 	/** Until when polls are paused. */
 	get pausedUntil(): number {
 		return this.polls.pausedUntil;
@@ -55,7 +60,7 @@ export class PacesByPriority {
 	/** Until when such requests pause; creates alone may pause longer than the service asks. */
 	pausedUntilFor(priority: Priority): number {
 		const { pausedUntil } = this.paceOf(priority);
-		return priority === 'create' ? Math.max(pausedUntil, this.createsPausedUntil) : pausedUntil;
+		return priority === 'poll' ? pausedUntil : Math.max(pausedUntil, this.createsPausedUntil);
 	}
 
 	/** When the next request of any kind may be sent. */
@@ -76,7 +81,7 @@ export class PacesByPriority {
 	/** A request is sent. */
 	take(priority: Priority, now: number): void {
 		this.paceOf(priority).take(now);
-		if (priority === 'create') this.createsUnderWay.push(now);
+		if (priority !== 'poll') this.createsUnderWay.push(now);
 	}
 
 	/**
@@ -85,8 +90,10 @@ export class PacesByPriority {
 	 * @param sentAt when its request was sent
 	 */
 	learn(priority: Priority, answer: Answer, sentAt: number, now: number): void {
-		if (priority === 'create') {
-			this.learnFromCreate(answer, sentAt, now);
+		if (priority !== 'poll') {
+			// A dry run that is carried says nothing of creates: it adds no run to those under way.
+			if (priority === 'create' && answer.kind !== 'rateLimited') this.refusedAmidPolls = 0;
+			this.learnFromCreate(answer, sentAt, now, priority === 'create');
 			return;
 		}
 		if (answer.kind === 'rateLimited') {
@@ -98,12 +105,13 @@ export class PacesByPriority {
 		this.polls.learn(answer, sentAt, now);
 	}
 
-	private learnFromCreate(answer: Answer, sentAt: number, now: number): void {
+	/** @param startsRun whether it was no dry run, which leaves no item in doubt */
+	private learnFromCreate(answer: Answer, sentAt: number, now: number, startsRun: boolean): void {
 		const isRefused = answer.kind === 'rateLimited';
 		const isAskedToWait = retryAfterMs(answer) > 0;
 		const sentBy = this.createsUnderWay.filter((at) => at <= sentAt).length;
 		this.createsUnderWay.splice(sentBy - 1, 1);
-		if (leavesDoubt(answer)) {
+		if (startsRun && leavesDoubt(answer)) {
 			this.createsCarried = 0;
 			if (isAskedToWait || isUnavailable(answer)) this.pauseCreates(answer, sentAt, now);
 		} else if (isRefused && this.areCreatesRefused) {
@@ -114,11 +122,10 @@ export class PacesByPriority {
 				this.pauseCreates(answer, sentAt, now);
 				return;
 			}
-		} else if (!isRefused && answer.status !== undefined) {
+		} else if (!isRefused && answer.status !== undefined && !leavesDoubt(answer)) {
 			this.createsCarried++;
 			this.createsPauseMs /= 4;
 		}
-		if (!isRefused) this.refusedAmidPolls = 0;
 		this.creates.learn(answer, sentAt, now);
 		if (!isRefused) return;
 		if (this.wasPollCarried) this.refusedAmidPolls++;
@@ -146,6 +153,6 @@ export class PacesByPriority {
 	}
 
 	private paceOf(priority: Priority): Pace {
-		return priority === 'create' ? this.creates : this.polls;
+		return priority === 'poll' ? this.polls : this.creates;
 	}
 }

@@ -15,6 +15,8 @@ interface Queue<W> {
 	poll: Set<W>;
 	/** How many turns it has had. */
 	turns: number;
+	/** Which of all turns its latest create had; for an owner without one, when it came. */
+	latestCreate: number;
 }
 
 /** A late poll gets every third turn of its owner. Otherwise it would wait for as long as runs are created. */
@@ -23,10 +25,18 @@ const LATE_POLL_EVERY = 3;
 /** How long a poll has to wait to get such a turn, in ms: sooner, it would only keep runs from starting. */
 const LATE_MS = 2_000;
 
+/** Where requests of a priority wait. */
+function placeOf(priority: Priority): 'create' | 'poll' {
+	return priority === 'poll' ? 'poll' : 'create';
+}
+
 /** Which requests wait, and whose turn is next. Owners take turns; an owner's creates go before its polls. */
 export class Queues<W extends Waiter> {
 	/** By owner; the first one's turn is next. */
 	private readonly queues = new Map<object, Queue<W>>();
+
+	/** How many turns there were. */
+	private turns = 0;
 
 	/** All that wait. */
 	get waiters(): W[] {
@@ -35,15 +45,18 @@ export class Queues<W extends Waiter> {
 
 	add(waiter: W): void {
 		const { owner, priority } = waiter;
-		const queue = this.queues.get(owner) ?? { create: new Set(), poll: new Set(), turns: 0 };
-		queue[priority].add(waiter);
-		this.queues.set(owner, queue);
+		let queue = this.queues.get(owner);
+		if (!queue) {
+			queue = { create: new Set(), poll: new Set(), turns: 0, latestCreate: this.turns };
+			this.queues.set(owner, queue);
+		}
+		queue[placeOf(priority)].add(waiter);
 	}
 
 	remove(waiter: W): void {
 		const { owner, priority } = waiter;
 		const queue = this.queues.get(owner);
-		queue?.[priority].delete(waiter);
+		queue?.[placeOf(priority)].delete(waiter);
 		if (queue?.create.size === 0 && queue.poll.size === 0) this.queues.delete(owner);
 	}
 
@@ -60,8 +73,10 @@ export class Queues<W extends Waiter> {
 	 * The first request of each kind, in the order of their turns.
 	 *
 	 * @param arePollsFirst whether polls that have waited long go before all creates
+	 * @param areCreatesHeld whether creates are sent one at a time. They take turns of their own then: an owner that
+	 *   polls meanwhile would otherwise be behind the others each time that one is sent.
 	 */
-	*inOrder(now: number, arePollsFirst: boolean): Generator<W> {
+	*inOrder(now: number, arePollsFirst: boolean, areCreatesHeld: boolean): Generator<W> {
 		const isLate = (poll?: W): poll is W => poll !== undefined && now >= poll.cameAt + LATE_MS;
 		if (arePollsFirst) {
 			for (const queue of this.queues.values()) {
@@ -69,18 +84,23 @@ export class Queues<W extends Waiter> {
 				if (isLate(poll)) yield poll;
 			}
 		}
+		const creators = [...this.queues.values()].filter(({ create }) => create.size > 0);
+		if (areCreatesHeld) creators.sort((one, other) => one.latestCreate - other.latestCreate);
 		for (const queue of this.queues.values()) {
-			const [[create], [poll]] = [queue.create, queue.poll];
+			const [poll] = queue.poll;
+			const [create] = (queue.create.size > 0 && creators.shift()?.create) || [];
 			const isPollsTurn = isLate(poll) && (queue.turns + 1) % LATE_POLL_EVERY === 0;
 			for (const waiter of isPollsTurn ? [poll, create] : [create, poll]) if (waiter) yield waiter;
 		}
 	}
 
-	/** An owner has had its turn. */
-	endTurn(owner: object): void {
+	/** A request has had its owner's turn. */
+	endTurn({ owner, priority }: W): void {
+		this.turns++;
 		const queue = this.queues.get(owner);
 		if (!queue) return;
 		queue.turns++;
+		if (priority !== 'poll') queue.latestCreate = this.turns;
 		this.queues.delete(owner);
 		this.queues.set(owner, queue);
 	}

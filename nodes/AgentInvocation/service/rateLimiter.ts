@@ -57,7 +57,7 @@ export class RateLimiter {
 	 */
 	private isAfterRefusal = false;
 
-	/** The latest refusal, if nothing was carried since; explains why a request was not sent. */
+	/** The latest answer that refused a request or said that the service is away, if nothing was carried since. */
 	refusal: Answer<never> | undefined;
 
 	/** When the service last carried a request, by the clock. */
@@ -113,9 +113,10 @@ export class RateLimiter {
 	 */
 	learn(priority: Priority, answer: Answer, sentAt: number): void {
 		const pausedUntil = this.paces.pausedUntilFor(priority);
-		if (answer.kind === 'rateLimited') {
+		const isRefused = answer.kind === 'rateLimited';
+		if (isRefused) this.isAfterRefusal = true;
+		if (isRefused || Number(answer.status) >= 502) {
 			this.refusal = { ...answer, body: undefined };
-			this.isAfterRefusal = true;
 		} else if (!isUnavailable(answer)) {
 			this.refusal = undefined;
 			this.carriedAt = clock.now();
@@ -148,7 +149,7 @@ export class RateLimiter {
 			const opensAt = this.paces.opensAt(next.priority);
 			if (opensAt <= now) {
 				next.settle('send');
-				this.queues.endTurn(next.owner);
+				this.queues.endTurn(next);
 				continue;
 			}
 			this.sleepsUntil = Math.min(this.firstGivesUpAt, opensAt);
@@ -168,7 +169,7 @@ export class RateLimiter {
 		if (poll) return poll;
 		const soonest = Math.max(now, paces.opensFirstAt);
 		let first: Request | undefined;
-		for (const waiter of this.queues.inOrder(now, this.isAfterRefusal)) {
+		for (const waiter of this.queues.inOrder(now, this.isAfterRefusal, paces.areCreatesHeld)) {
 			if (paces.opensAt(waiter.priority) <= soonest) return waiter;
 			first ??= waiter;
 		}

@@ -106,6 +106,7 @@ export async function sendWithRetry<T>(
 	}
 }
 
-function priorityOf({ method }: Pick<ServiceRequest<unknown>, 'method'>): Priority {
-	return method === 'POST' ? 'create' : 'poll';
+function priorityOf({ method, startsRun }: ServiceRequest<unknown>): Priority {
+	if (method !== 'POST') return 'poll';
+	return startsRun ? 'create' : 'dryRun';
 }

@@ -324,14 +324,26 @@ export const found: PlantedDefect[] = [
 	plant(
 		'creates go on side by side while the service fails',
 		'service/pacesByPriority.ts',
-		'if (leavesDoubt(answer)) {\n			this.createsCarried = 0;',
-		'if (leavesDoubt(answer)) {',
+		'if (startsRun && leavesDoubt(answer)) {\n			this.createsCarried = 0;',
+		'if (startsRun && leavesDoubt(answer)) {',
 	),
 	plant(
 		'after a server error, creates wait for one that gets no answer',
 		'service/pacesByPriority.ts',
 		'oneTooMany + SHORT_MS',
 		'(oneTooMany > 0 ? Infinity : oneTooMany)',
+	),
+	plant(
+		'a dry run that fails holds up creates',
+		'service/pacesByPriority.ts',
+		'if (startsRun && leavesDoubt(answer)) {',
+		'if (leavesDoubt(answer)) {',
+	),
+	plant(
+		'while creates are held back, they take no turns of their own',
+		'service/queues.ts',
+		'if (areCreatesHeld) creators.sort(',
+		'if (false as boolean) creators.sort(',
 	),
 	plant(
 		'creates do not wait as long as a server error asks',

@@ -166,7 +166,7 @@ export function doubtsFew({ history }: Facts): string[] {
 				pausedUntil = Math.max(pausedUntil, other.answeredAt + askedMs(other));
 				continue;
 			}
-			if (other.status !== 429) most++;
+			if (other.status !== 429 && (other.status ?? 0) < 500) most++;
 		}
 		const underWay = others.filter(
 			(other) =>
@@ -191,6 +191,6 @@ function learnedAt(request: SeenRequest): number {
 }
 
 /** Whether the answer to a create says that the service, or something before it, has failed. */
-function isInDoubt({ status = 0 }: SeenRequest): boolean {
-	return status >= 500;
+function isInDoubt({ kind, status = 0 }: SeenRequest): boolean {
+	return kind === 'create' && status >= 500;
 }

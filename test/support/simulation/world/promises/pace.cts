@@ -162,6 +162,11 @@ function shareRefused({ history: { requests } }: Facts, last: SeenRequest): numb
 	return some.filter(({ status }) => status === 429).length / some.length;
 }
 
+/** How many requests were sent in the minute before one: a few look like a low limit. */
+function requestsBefore({ history: { requests } }: Facts, { sentAt }: SeenRequest): number {
+	return requests.filter((one) => one.sentAt < sentAt && one.sentAt > sentAt - 60_000).length;
+}
+
 /** Refusals of a while ago do not slow the node down for long, unless they looked like those of a low limit. */
 export function recovers(facts: Facts): string[] {
 	const { history } = facts;
@@ -190,7 +195,21 @@ export function recovers(facts: Facts): string[] {
 			const refused = history.requests.filter(({ status }) => status === 429);
 			const before = refused.filter(({ answeredAt }) => answeredAt < until);
 			if (before.some(({ answeredAt }) => answeredAt > from - RECOVERED_MS)) return false;
-			return before.length > 0 && shareRefused(facts, before.at(-1)!) <= MOST_BY_CHANCE;
+			// Nor where creates are held back, since some left doubt.
+			const inDoubt = history.requests.some(
+				({ kind, status = Infinity, answeredAt }) =>
+					kind === 'create' &&
+					status >= 500 &&
+					answeredAt > from - RECOVERED_MS &&
+					answeredAt < until,
+			);
+			if (inDoubt) return false;
+			const last = before.at(-1);
+			return (
+				last !== undefined &&
+				shareRefused(facts, last) <= MOST_BY_CHANCE &&
+				requestsBefore(facts, last) >= CREATES
+			);
 		});
 		return slow === undefined
 			? []

@@ -19,8 +19,14 @@ export function triesAgain(facts: Facts): string[] {
 			const pauseMs = Math.max(askedMs(request), status === 429 ? LONGEST_BACKOFF_MS : 0);
 			return answeredAt <= failure.at && answeredAt + pauseMs >= failure.at;
 		});
+		// If the service refuses many requests, there is no turn for all of them within the time limit.
+		const isCrowded =
+			message.startsWith('At the time limit') &&
+			facts.history.requests.some(
+				({ execution, status }) => execution === attempt && status === 429,
+			);
 		// Nor is there time to ask where n8n is about to end the execution.
-		if (isLeftAlone || facts.spec(attempt).workflowTimeoutS > 0) return [];
+		if (isLeftAlone || isCrowded || facts.spec(attempt).workflowTimeoutS > 0) return [];
 		const isAsked = requestsOf(facts, failure).some(({ execution }) => execution === attempt);
 		return isAsked
 			? []
