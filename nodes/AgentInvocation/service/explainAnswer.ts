@@ -103,7 +103,8 @@ export function explainAnswer(answer: Answer, subject: Subject): Failure {
 function explain({ kind, status, serviceError }: Answer, subject: Subject): Explanation {
 	const { code = '', message = '' } = serviceError ?? {};
 	const byCode = Object.hasOwn(explanationsByCode, code) ? explanationsByCode[code] : undefined;
-	if (byCode && serviceError) return byCode(subject, serviceError);
+	// What was not sent has met the error of another request.
+	if (byCode && serviceError && kind !== 'late') return byCode(subject, serviceError);
 	// By the interface, a 401 always means this.
 	if (status === 401) return REJECTED_KEY;
 	// A request that was not sent because of a 429 is explained like the 429.

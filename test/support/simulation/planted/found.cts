@@ -340,12 +340,6 @@ export const found: PlantedDefect[] = [
 		'if (leavesDoubt(answer)) {',
 	),
 	plant(
-		'while creates are held back, they take no turns of their own',
-		'service/queues.ts',
-		'if (areCreatesHeld) creators.sort(',
-		'if (false as boolean) creators.sort(',
-	),
-	plant(
 		'creates do not wait as long as a server error asks',
 		'service/pacesByPriority.ts',
 		'const pauseMs = retryAfterMs(answer) || jittered(this.createsPauseMs);',

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 
-import { creates, never, noKills, one, undisturbed, untroubled, type Part } from './aim.cts';
+import { creates, never, noKills, undisturbed, untroubled, type Part } from './aim.cts';
 import { mostly, ms, sometimes } from './arbitraries.cts';
 import { executionWith, itemsOf, itemThatTakes, optionsWith } from './executions.cts';
 import type { FaultKind, FaultSpec, ItemSpec } from './world.cts';
@@ -90,7 +90,16 @@ const failing = faultOf(fc.constant<FaultKind>('serverError'), fc.constant('crea
 	}),
 );
 
-/** The creates of some of the first items get no answer, and perhaps those of others a server error. */
+/** Dry runs fail for a while. */
+const ofDryRuns = faultOf(
+	fc.constantFrom<FaultKind[]>('serverError', 'badGateway'),
+	fc.constant('dryRun'),
+).map((made) => ({ ...made, share: 1, fromMs: 0, untilMs: 20_000 }));
+
+/**
+ * The creates of some of the first items get no answer, and perhaps those of others a server error, or dry runs of
+ * another execution.
+ */
 export const heldUpBatches: fc.Arbitrary<Part> = fc.record({
 	service: services({
 		...untroubled,
@@ -104,17 +113,30 @@ export const heldUpBatches: fc.Arbitrary<Part> = fc.record({
 					untilMs: 100,
 				})),
 				fc.array(failing, { maxLength: 1 }),
+				fc.array(ofDryRuns, { maxLength: 1 }),
 			)
-			.map(([unanswered, others]) => [unanswered, ...others]),
+			.map(([unanswered, others, dryRuns]) => [unanswered, ...others, ...dryRuns]),
 	}),
-	executions: one(
-		executionWith({
-			...batch,
-			startsAtMs: fc.constant(0),
-			items: itemsOf(itemThat(fc.oneof(ms(20_000), ms(600_000)), 'succeeded'), 11, 60),
-			options: optionsWith(unbounded),
-		}),
-	),
+	executions: fc
+		.tuple(
+			executionWith({
+				...batch,
+				startsAtMs: fc.constant(0),
+				items: itemsOf(itemThat(fc.oneof(ms(20_000), ms(600_000)), 'succeeded'), 11, 60),
+				options: optionsWith(unbounded),
+			}),
+			fc.array(
+				executionWith({
+					...batch,
+					operation: fc.constant('dryRun'),
+					startsAtMs: fc.constant(0),
+					items: itemsOf(itemThat(ms(20_000), 'succeeded'), 1, 5),
+					options: optionsWith(unbounded),
+				}),
+				{ maxLength: 1 },
+			),
+		)
+		.map(([first, beside]) => [first, ...beside]),
 	kills: noKills,
 });
 

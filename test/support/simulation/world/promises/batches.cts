@@ -44,13 +44,19 @@ const BEGINS_EACH_MS = 50;
 /** For how long a create that gets no answer is waited for, in ms. What follows then is another matter. */
 const UNANSWERED_MS = 110_000;
 
-/** One item whose create gets no answer does not keep the others from beginning, even if the service fails otherwise. */
+/**
+ * One item whose create gets no answer does not keep the others from beginning, even if the service fails otherwise,
+ * nor do dry runs that fail.
+ */
 export function heldUpAlone(facts: Facts): string[] {
 	const { limiter, quota, odd, faults, tripMs } = facts.history.world.service;
-	const isFailure = ({ kind, status, retryAfter }: FaultSpec) =>
-		kind === 'serverError' && status === 500 && retryAfter === undefined;
+	const isFailure = ({ kind, status, retryAfter, on }: FaultSpec) =>
+		on === 'create' && kind === 'serverError' && status === 500 && retryAfter === undefined;
 	const areOfCreates = faults.every(
-		(fault) => fault.on === 'create' && (fault.kind === 'timeout' || isFailure(fault)),
+		(fault) =>
+			fault.on === 'dryRun' ||
+			(fault.on === 'create' && fault.kind === 'timeout') ||
+			isFailure(fault),
 	);
 	if (limiter || quota || odd || !areOfCreates || tripMs[1] > 500) return [];
 	return batchesOf(facts).flatMap(({ attempt, spec, turn, beganAt }) => {

@@ -7,7 +7,9 @@ const HOUR_MS = 3_600_000;
 export function askedMs({ retryAfter, answeredAt }: SeenRequest): number {
 	if (retryAfter === undefined) return 0;
 	const text = retryAfter.trim();
-	if (/^\d+$/.test(text)) return Math.min(Number(text) * 1_000, HOUR_MS);
+	// A fraction, or twice, as some proxies send it.
+	const [, seconds] = /^(\d+(?:\.\d+)?)\s*(?:,|$)/.exec(text) ?? [];
+	if (seconds !== undefined) return Math.min(Number(seconds) * 1_000, HOUR_MS);
 	const date = Date.parse(text) - Date.UTC(2026, 0, 1);
 	const isDate = /^[A-Z][a-z]{2}, /.test(text) && !Number.isNaN(date);
 	return isDate ? Math.min(Math.max(date - answeredAt, 0), HOUR_MS) : 0;

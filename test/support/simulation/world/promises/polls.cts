@@ -149,6 +149,7 @@ function pauseOfRefusedCreatesMs({ world, kills }: History): number | undefined 
 		clockChanges,
 		kills,
 		faults.filter(isOther),
+		world.executions.filter(({ credentialAway }) => credentialAway !== undefined),
 	].flat();
 	if (!quota || quota.runs < FEW_RUNS || disturbances.length > 0) return undefined;
 	return quota.retryAfter ? Number(quota.retryAfter) * 1_000 : LONGEST_BACKOFF_MS;

@@ -95,7 +95,7 @@ const CLAIMS: Claim[] = [
 		/^(At the time limit of .*|Before the workflow's own timeout) the service did not say/,
 		(facts, failure, sent) =>
 			sent.some(({ fault, status }) => fault !== undefined || status !== 200) ||
-			wasAnsweredOnKey(facts, failure) ||
+			wasAnsweredOnKey(facts, failure, 429) ||
 			isOutOfTime(facts, failure) ||
 			// Time limits hold by the clock that n8n has.
 			!facts.isClockRight ||
@@ -188,8 +188,10 @@ export function failsForAReason(facts: Facts): string[] {
 			return [`${where} does not name its run`];
 		}
 		const isGiven = status === undefined || sent.some((request) => request.status === status);
-		// A rate limit holds up all that use the key.
-		const isShared = status === 429 && wasAnsweredOnKey(facts, failure);
+		// A rate limit or an outage holds up all that use the key.
+		const mayBeShared =
+			status === 429 || (message.includes('took no more') && Number(status) >= 502);
+		const isShared = mayBeShared && wasAnsweredOnKey(facts, failure, status);
 		return isGiven || isShared || runStatus !== undefined
 			? []
 			: [`${where}: nobody answered ${textOf(status)}`];
@@ -259,10 +261,10 @@ function ended(facts: Facts, tag: string, how: string): boolean {
 	return (facts.runsByTag.get(tag) ?? []).some(({ spec }) => spec.end === how);
 }
 
-function wasAnsweredOnKey(facts: Facts, { attempt }: SaidFailure): boolean {
+function wasAnsweredOnKey(facts: Facts, { attempt }: SaidFailure, status: unknown): boolean {
 	const { key } = facts.spec(attempt);
 	return facts.history.requests.some(
-		(request) => request.status === 429 && [key, key + 1].includes(organizationOf(request.key)),
+		(request) => request.status === status && [key, key + 1].includes(organizationOf(request.key)),
 	);
 }
 
