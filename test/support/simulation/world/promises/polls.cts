@@ -131,7 +131,7 @@ function heldUpMs(facts: Facts, before: SeenRequest, poll: SeenRequest): number 
  * How late a result is noticed at most where the service refuses creates alone: so many of its pauses, and more,
  * also for a run that has taken long, which is polled less often.
  */
-const PAUSES = 12;
+const PAUSES = 15;
 const NOTICED_WITHIN_MS = 120_000;
 const OF_DURATION = 0.3;
 
