@@ -168,7 +168,7 @@ test('a pause of a day fails at once what cannot wait for it, and the others go 
 	limiter.learn('poll', { kind: 'rateLimited', status: 429, retryAfter: '86400' }, began);
 	expect(await brief).toBe('late');
 	expect(clock.now()).toBe(began);
-	expect(limiter.refusal).toMatchObject({ status: 429, retryAfter: '86400' });
+	expect(limiter.refusalOf('poll')).toMatchObject({ status: 429, retryAfter: '86400' });
 	expect(await settle(patient)).toBe('send');
 	expect(clock.now() - began).toBe(3_600_000);
 });
@@ -177,9 +177,13 @@ test('what is late is told of the latest refusal, unless requests were carried s
 	const { limiter } = noting();
 	limiter.learn('poll', { kind: 'rateLimited', status: 429, retryAfter: '9' }, clock.now());
 	limiter.learn('poll', { kind: 'connectionLost' }, clock.now());
-	expect(limiter.refusal).toEqual({ kind: 'rateLimited', status: 429, retryAfter: '9' });
+	expect(limiter.refusalOf('poll')).toEqual({ kind: 'rateLimited', status: 429, retryAfter: '9' });
 	limiter.learn('poll', { kind: 'ok', status: 200 }, clock.now());
-	expect(limiter.refusal).toBeUndefined();
+	expect(limiter.refusalOf('poll')).toBeUndefined();
+	const outage = { kind: 'serverError', status: 503 } as const;
+	limiter.learn('create', outage, clock.now());
+	expect(limiter.refusalOf('create')).toEqual(outage);
+	expect(limiter.refusalOf('poll')).toBeUndefined();
 });
 
 test('hundreds of requests that are aborted leave the queue to the others', async () => {

@@ -58,7 +58,7 @@ export class RateLimiter {
 	private isAfterRefusal = false;
 
 	/** The latest answer that refused a request or said that the service is away, if nothing was carried since. */
-	refusal: Answer<never> | undefined;
+	private refusal: Answer<never> | undefined;
 
 	/** When the service last carried a request, by the clock. */
 	carriedAt = -Infinity;
@@ -71,6 +71,12 @@ export class RateLimiter {
 	/** Until when such requests pause, by the clock. */
 	pausedUntilFor(priority: Priority): number {
 		return this.paces.pausedUntilFor(priority);
+	}
+
+	/** Why such a request was not sent, if an answer to another one was the reason. Only creates wait for an outage. */
+	refusalOf(priority: Priority): Answer<never> | undefined {
+		const isOutage = this.refusal?.kind !== 'rateLimited';
+		return isOutage && priority === 'poll' ? undefined : this.refusal;
 	}
 
 	/** Resolves when the request may be sent, or will not be. */

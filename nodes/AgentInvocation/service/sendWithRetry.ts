@@ -40,7 +40,7 @@ export async function sendOnce<T>(
 		...patience,
 	});
 	if (turn === 'aborted') return { kind: 'aborted' };
-	if (turn === 'late') return { ...limiter.refusal, kind: 'late' };
+	if (turn === 'late') return { ...limiter.refusalOf(priority), kind: 'late' };
 
 	await within(deadline - clock.now(), orAborted(service.renew(), signal));
 	const sentAt = clock.now();
