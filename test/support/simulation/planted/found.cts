@@ -226,12 +226,6 @@ export const found: PlantedDefect[] = [
 		' || nextAt > latestAt + 1e9;',
 	),
 	plant(
-		'a create whose answer drips counts as under way for ever',
-		'service/sendWithRetry.ts',
-		'limiter.learn(priority, answer, sentAt);\n\t\t\treturn',
-		'if (answer !== OVERDUE) limiter.learn(priority, answer, sentAt);\n\t\t\treturn',
-	),
-	plant(
 		'a dry run is in doubt after a crash',
 		'items/toThisPass.ts',
 		'isOnlyDoubt && operation.startsRun?.(context, index)',

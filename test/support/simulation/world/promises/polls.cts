@@ -128,18 +128,19 @@ function heldUpMs(facts: Facts, before: SeenRequest, poll: SeenRequest): number 
 }
 
 /**
- * How late a result is noticed at most where the service refuses creates alone: so many of its pauses, and more,
- * also for a run that has taken long, which is polled less often.
+ * How late a result is noticed at most where the service refuses creates alone: so many of the pauses that it asks for,
+ * or as long as the node itself pauses, and more, also for a run that has taken long, which is polled less often.
  */
 const PAUSES = 15;
+const NODES_PAUSES_MS = 10 * LONGEST_BACKOFF_MS;
 const NOTICED_WITHIN_MS = 120_000;
 const OF_DURATION = 0.3;
 
 /** If fewer runs may be under way, refused creates look like those of a low limit of requests. */
 const FEW_RUNS = 10;
 
-/** The longest pause that a refused create asks for, or that the node makes; undefined if something else disturbs. */
-function pauseOfRefusedCreatesMs({ world, kills }: History): number | undefined {
+/** How long the pauses of refused creates may hold up polls, in ms; undefined if something else disturbs. */
+function pausesOfRefusedCreatesMs({ world, kills }: History): number | undefined {
 	const { quota, limiter, faults, odd } = world.service;
 	const isOther = ({ kind, on }: FaultSpec) => kind !== 'drips' || on !== 'create';
 	const { clockChanges = [] } = world;
@@ -152,14 +153,13 @@ function pauseOfRefusedCreatesMs({ world, kills }: History): number | undefined 
 		world.executions.filter(({ credentialAway }) => credentialAway !== undefined),
 	].flat();
 	if (!quota || quota.runs < FEW_RUNS || disturbances.length > 0) return undefined;
-	return quota.retryAfter ? Number(quota.retryAfter) * 1_000 : LONGEST_BACKOFF_MS;
+	return quota.retryAfter ? PAUSES * Number(quota.retryAfter) * 1_000 : NODES_PAUSES_MS;
 }
 
 /** Where no more runs may be under way, those that are have their polls nevertheless. */
 export function pollsBesideRefusedCreates(facts: Facts): string[] {
-	const pauseMs = pauseOfRefusedCreatesMs(facts.history);
-	if (pauseMs === undefined) return [];
-	const pausesMs = PAUSES * pauseMs;
+	const pausesMs = pausesOfRefusedCreatesMs(facts.history);
+	if (pausesMs === undefined) return [];
 	return facts.history.runs.flatMap((run) => {
 		const polls = facts.requestsByRun.get(run.id) ?? [];
 		const noticed = polls.find(
@@ -180,9 +180,9 @@ const PART_OF_REFUSED = 0.3;
 
 /** Refused creates are sent again for as long as their items wait, since runs may be started again at any time. */
 export function sendsRefusedCreatesAgain({ history }: Facts): string[] {
-	const pauseMs = pauseOfRefusedCreatesMs(history);
-	if (pauseMs === undefined) return [];
-	const mostMs = NOTICED_WITHIN_MS + PAUSES * pauseMs;
+	const pausesMs = pausesOfRefusedCreatesMs(history);
+	if (pausesMs === undefined) return [];
+	const mostMs = NOTICED_WITHIN_MS + pausesMs;
 	const keys = new Set(history.requests.map(({ key }) => organizationOf(key)));
 	return [...keys].flatMap((key) => {
 		// Executions take turns, with dry runs as well.
