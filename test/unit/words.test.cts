@@ -148,6 +148,7 @@ describe('the parameter that the service means', () => {
 	test.each([
 		'Unknown',
 		"Unknown parameter. The agent accepts 'a'.",
+		"Unknown parameter 'a",
 		'Did you mean `a`?',
 		"Not a value of this a ('value of a')",
 		"Unknown: 'a' or 'b'",

@@ -31,7 +31,7 @@ export class Trial {
 	private latestBeganAt = -Infinity;
 
 	/** The items whose runs may still fail at once. */
-	private readonly onTrial = new Set<number>();
+	private readonly mayFailAtOnce = new Set<number>();
 
 	/** @param count how many items there are */
 	constructor(
@@ -63,18 +63,18 @@ export class Trial {
 	 */
 	noteWait(index: number, beganAt: number, isOnTrial = false): void {
 		this.latestBeganAt = Math.max(this.latestBeganAt, beganAt);
-		if (isOnTrial) this.onTrial.add(index);
-		else this.onTrial.delete(index);
+		if (isOnTrial) this.mayFailAtOnce.add(index);
+		else this.mayFailAtOnce.delete(index);
 	}
 
 	/** An item is done, or has failed. */
 	noteEnd(index: number): void {
-		this.onTrial.delete(index);
+		this.mayFailAtOnce.delete(index);
 	}
 
 	/** When time ends the trial, by the clock; Infinity if none has begun. */
 	get endsAt(): number {
 		if (this.latestBeganAt === -Infinity) return Infinity;
-		return this.latestBeganAt + (this.onTrial.size > 0 ? LONGEST_TRIAL_MS : 0);
+		return this.latestBeganAt + (this.mayFailAtOnce.size > 0 ? LONGEST_TRIAL_MS : 0);
 	}
 }

@@ -145,8 +145,10 @@ function culpritOf(
 	const [culprit] = mentioned;
 	if (!culprit || mentioned.length > 1) return undefined;
 	const { name, value } = culprit;
-	const quoted = [...message.slice(0, LOOKED_AT).matchAll(QUOTATION)].map(([, , text]) => text);
-	if (bindings.length > 1 && !QUOTED_PARAMETER.test(message)) return undefined;
+	const lookedAt = message.slice(0, LOOKED_AT);
+	const quoted = [...lookedAt.matchAll(QUOTATION)].map(([, , text]) => text);
+	const isQuoted = quoted.length > 0 && QUOTED_PARAMETER.test(lookedAt);
+	if (bindings.length > 1 && !isQuoted) return undefined;
 	return quoted.every((text) => text === name || text === value) ? culprit : undefined;
 }
 

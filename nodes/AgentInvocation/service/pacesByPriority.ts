@@ -91,8 +91,6 @@ export class PacesByPriority {
 	 */
 	learn(priority: Priority, answer: Answer, sentAt: number, now: number): void {
 		if (priority !== 'poll') {
-			// A dry run that is carried says nothing of creates: it adds no run to those under way.
-			if (priority === 'create' && answer.kind !== 'rateLimited') this.refusedAmidPolls = 0;
 			this.learnFromCreate(answer, sentAt, now, priority === 'create');
 			return;
 		}
@@ -126,6 +124,8 @@ export class PacesByPriority {
 			this.createsCarried++;
 			this.createsPauseMs /= 4;
 		}
+		// A dry run that is carried says nothing of creates: it adds no run to those under way.
+		if (startsRun && !isRefused) this.refusedAmidPolls = 0;
 		this.creates.learn(answer, sentAt, now);
 		if (!isRefused) return;
 		if (this.wasPollCarried) this.refusedAmidPolls++;

@@ -88,7 +88,8 @@ export class Queues<W extends Waiter> {
 		if (areCreatesHeld) creators.sort((one, other) => one.latestCreate - other.latestCreate);
 		for (const queue of this.queues.values()) {
 			const [poll] = queue.poll;
-			const [create] = (queue.create.size > 0 && creators.shift()?.create) || [];
+			const creator = queue.create.size > 0 ? creators.shift() : undefined;
+			const [create] = creator?.create ?? [];
 			const isPollsTurn = isLate(poll) && (queue.turns + 1) % LATE_POLL_EVERY === 0;
 			for (const waiter of isPollsTurn ? [poll, create] : [create, poll]) if (waiter) yield waiter;
 		}

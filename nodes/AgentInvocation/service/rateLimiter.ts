@@ -121,7 +121,7 @@ export class RateLimiter {
 		const pausedUntil = this.paces.pausedUntilFor(priority);
 		const isRefused = answer.kind === 'rateLimited';
 		if (isRefused) this.isAfterRefusal = true;
-		if (isRefused || Number(answer.status) >= 502) {
+		if (isRefused || (isUnavailable(answer) && answer.status !== undefined)) {
 			this.refusal = { ...answer, body: undefined };
 		} else if (!isUnavailable(answer)) {
 			this.refusal = undefined;

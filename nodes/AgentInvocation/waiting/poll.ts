@@ -93,8 +93,10 @@ function afterSeeing(item: Waiting, answer: Answer, seen: Run, pass: Pass): Item
 	if (askedOn >= limitOn) return timeIsUp(item, seen, limitOn);
 	const isFresh = Math.round(askedOn - wait.beganOn) < TRIAL_MS;
 	const isOnTrial = (wait.isOnTrial && isFresh) || undefined;
-	const known = { isOnTrial, mayBeginAgain: false, status: seen.status, failuresInARow: 0 };
-	const next = { ...item, wait: { ...wait, ...known } };
+	const next = {
+		...item,
+		wait: { ...wait, isOnTrial, mayBeginAgain: false, status: seen.status, failuresInARow: 0 },
+	};
 	return dueAfter(next, scheduledDelay(next, pass), retryAfterMs(answer), pass);
 }
 

@@ -306,7 +306,7 @@ export const found: PlantedDefect[] = [
 	plant(
 		'the trial ends although no poll was answered',
 		'items/concurrency.ts',
-		'this.onTrial.size > 0 ? LONGEST_TRIAL_MS : 0',
+		'this.mayFailAtOnce.size > 0 ? LONGEST_TRIAL_MS : 0',
 		'5_000',
 	),
 	plant(
