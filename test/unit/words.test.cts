@@ -100,6 +100,17 @@ test('a 401 is about the key, whatever its code', () => {
 	);
 });
 
+test('what was not sent is not explained by the error of another request', () => {
+	const answer: Answer = {
+		kind: 'late',
+		status: 503,
+		serviceError: { code: 'internal_error', message: 'Down', requestId: 'r' },
+	};
+	expect(explainAnswer(answer, { baseUrl }).message).toBe(
+		'The service took no more requests for longer than the node may wait',
+	);
+});
+
 test('an address that does not end as usual is said to', () => {
 	const { description } = explainAnswer(
 		{ kind: 'foreign' },
