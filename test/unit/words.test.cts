@@ -1,3 +1,4 @@
+import type { Answer } from '../../nodes/AgentInvocation/service/answer.ts';
 import { answerKinds, type AnswerKind } from '../../nodes/AgentInvocation/service/answerKinds.ts';
 import {
 	explainAnswer,
