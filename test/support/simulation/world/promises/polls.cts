@@ -128,19 +128,23 @@ function heldUpMs(facts: Facts, before: SeenRequest, poll: SeenRequest): number 
 }
 
 /**
- * How late a result is noticed at most where the service refuses creates alone: so many of the pauses that it asks for,
- * or as long as the node itself pauses, and more, also for a run that has taken long, which is polled less often.
+ * How late a result is noticed at most where the service refuses creates alone: so many of the pauses that it asks for
+ * or that the node itself makes, and more, also for a run that has taken long, which is polled less often. A stored
+ * wait whose poll is refused is stored anew, for up to ten minutes.
  */
 const PAUSES = 15;
-const NODES_PAUSES_MS = 10 * LONGEST_BACKOFF_MS;
+const NODES_PAUSES = { stored: 10, inMemory: 2 };
 const NOTICED_WITHIN_MS = 120_000;
 const OF_DURATION = 0.3;
 
 /** If fewer runs may be under way, refused creates look like those of a low limit of requests. */
 const FEW_RUNS = 10;
 
-/** How long the pauses of refused creates may hold up polls, in ms; undefined if something else disturbs. */
-function pausesOfRefusedCreatesMs({ world, kills }: History): number | undefined {
+/** How long the pauses of refused creates may hold up requests, in ms; undefined if something else disturbs. */
+function pausesOfRefusedCreatesMs(
+	{ world, kills }: History,
+	nodesPauses = NODES_PAUSES.stored,
+): number | undefined {
 	const { quota, limiter, faults, odd } = world.service;
 	const isOther = ({ kind, on }: FaultSpec) => kind !== 'drips' || on !== 'create';
 	const { clockChanges = [] } = world;
@@ -153,13 +157,13 @@ function pausesOfRefusedCreatesMs({ world, kills }: History): number | undefined
 		world.executions.filter(({ credentialAway }) => credentialAway !== undefined),
 	].flat();
 	if (!quota || quota.runs < FEW_RUNS || disturbances.length > 0) return undefined;
-	return quota.retryAfter ? PAUSES * Number(quota.retryAfter) * 1_000 : NODES_PAUSES_MS;
+	return quota.retryAfter
+		? PAUSES * Number(quota.retryAfter) * 1_000
+		: nodesPauses * LONGEST_BACKOFF_MS;
 }
 
 /** Where no more runs may be under way, those that are have their polls nevertheless. */
 export function pollsBesideRefusedCreates(facts: Facts): string[] {
-	const pausesMs = pausesOfRefusedCreatesMs(facts.history);
-	if (pausesMs === undefined) return [];
 	return facts.history.runs.flatMap((run) => {
 		const polls = facts.requestsByRun.get(run.id) ?? [];
 		const noticed = polls.find(
@@ -168,6 +172,9 @@ export function pollsBesideRefusedCreates(facts: Facts): string[] {
 		if (!noticed) return [];
 		const { resumesLateMs, options } = facts.spec(noticed.execution);
 		if (resumesLateMs > 0 || Number(options.pollInterval ?? 0) > 0) return [];
+		const place = options.whereToWait === 'stored' ? 'stored' : 'inMemory';
+		const pausesMs = pausesOfRefusedCreatesMs(facts.history, NODES_PAUSES[place]);
+		if (pausesMs === undefined) return [];
 		const lateMs = noticed.sentAt - run.endsAt;
 		const mostMs = NOTICED_WITHIN_MS + pausesMs + OF_DURATION * (run.endsAt - run.createdAt);
 		return lateMs > mostMs
