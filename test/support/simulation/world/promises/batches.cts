@@ -141,6 +141,9 @@ function batchesOf(facts: Facts): Batch[] {
 /** A create that takes longer than this, in ms, keeps no others waiting. */
 const TAKES_LONG_MS = 4_900;
 
+/** What the node knows of a key is forgotten if it has not used it for so long, in ms. */
+const FORGOTTEN_AFTER_MS = 3_600_000;
+
 /**
  * After a create that may have started a run, others wait as long as the service asks, and go on one at a time: one
  * more for each that is carried. What takes long does not count.
@@ -157,8 +160,15 @@ export function doubtsFew({ history }: Facts): string[] {
 			0,
 			...history.kills.map(({ backAt }) => backAt).filter((at) => at <= sentAt),
 		);
+		let usedAt = since;
+		let knownSince = since;
+		for (const other of history.requests) {
+			if (other.key !== key || other.sentAt < since || other.sentAt > sentAt) continue;
+			if (other.sentAt - usedAt >= FORGOTTEN_AFTER_MS) knownSince = other.sentAt;
+			usedAt = other.sentAt;
+		}
 		const others = all.filter(
-			(other) => other.key === key && other.sentAt >= since && other.sentAt <= sentAt,
+			(other) => other.key === key && other.sentAt >= knownSince && other.sentAt <= sentAt,
 		);
 		const answered = others
 			.filter(({ answeredAt }) => answeredAt <= sentAt)
