@@ -8,7 +8,7 @@ import { Memory } from '../../nodes/AgentInvocation/items/memory.ts';
 import type { Work } from '../../nodes/AgentInvocation/items/work.ts';
 import { contextOf } from '../support/simulation/world/context.cts';
 import { execute, OwnWorld, type Said } from '../support/simulation/ownWorld.cts';
-import { answerOf, json } from '../support/simulation/world/answers.cts';
+import { answerOf, apiKeyOf, json } from '../support/simulation/world/answers.cts';
 import type { Hand } from '../support/simulation/world/hand.cts';
 import { itemNumberOf, type SeenRequest } from '../support/simulation/world/history.cts';
 
@@ -99,7 +99,7 @@ describe('before any run is started', () => {
 			credential: (item) =>
 				Promise.resolve({
 					baseUrl: 'https://agents.example.com/api/v1',
-					apiKey: `secret-key-${item < 2 ? 0 : 6}-of-an-organization`,
+					apiKey: apiKeyOf(item < 2 ? 0 : 6),
 				}),
 		};
 		const service = { agents: ['Reporter', 'Writer'] };
@@ -238,7 +238,7 @@ describe('if items are wrong', () => {
 					? Promise.reject(new Error('No such credential'))
 					: Promise.resolve({
 							baseUrl: 'https://agents.example.com/api/v1',
-							apiKey: 'secret-key-0-of-an-organization',
+							apiKey: apiKeyOf(0),
 						}),
 		};
 		const { world } = await execute(checking({ count: 3, hand, ...CONTINUES }));

@@ -11,7 +11,7 @@ function executeItems(count: number, durationMs: number, failing?: number) {
 			? Promise.reject(new Error('No such organization'))
 			: Promise.resolve({
 					baseUrl: `https://${item % 2}.example.com`,
-					apiKey: `secret-key-${item % 2}-of-an-organization`,
+					apiKey: apiKeyOf(item % 2),
 				});
 	return execute({
 		count,

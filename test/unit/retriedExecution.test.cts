@@ -2,7 +2,7 @@ import { enteredIn } from '../../nodes/AgentInvocation/engine/host.ts';
 import { fingerprintOf } from '../../nodes/AgentInvocation/operations/run/startRun.ts';
 import type { ParameterBinding } from '../../nodes/AgentInvocation/service/types.ts';
 import { OwnWorld, type Said } from '../support/simulation/ownWorld.cts';
-import { json } from '../support/simulation/world/answers.cts';
+import { apiKeyOf, json } from '../support/simulation/world/answers.cts';
 import type { Hand } from '../support/simulation/world/hand.cts';
 import { itemNumberOf } from '../support/simulation/world/history.cts';
 import type { EditSpec, RetrySpec } from '../support/simulation/world/world.cts';
@@ -306,7 +306,7 @@ describe('of an execution that failed', () => {
 		const hand: Hand = {};
 		const world = await fail(hand);
 		const { host } = new URL(world.requests[0]!.url);
-		const apiKey = 'secret-key-0-of-an-organization';
+		const apiKey = apiKeyOf(0);
 		hand.credential = () =>
 			Promise.resolve({ baseUrl: `HTTPS://${host.toUpperCase()}:443/api/v1/`, apiKey });
 		await world.retry();
@@ -316,7 +316,7 @@ describe('of an execution that failed', () => {
 	test('a credential with another address starts them again there', async () => {
 		const hand: Hand = {};
 		const world = await fail(hand);
-		const apiKey = 'secret-key-0-of-an-organization';
+		const apiKey = apiKeyOf(0);
 		hand.credential = () =>
 			Promise.resolve({ baseUrl: 'https://elsewhere.example.com/api/v1', apiKey });
 		await world.retry();

@@ -12,6 +12,7 @@ import {
 	listAgents,
 } from '../../nodes/AgentInvocation/service/endpoints.ts';
 import { openService } from '../../nodes/AgentInvocation/service/service.ts';
+import { formsIn, formsOf, SECRET } from '../support/keySearch.cts';
 import { settled } from '../support/outcome.cts';
 
 const BASE_URL = 'https://agents.example.com/api/v1';
@@ -161,23 +162,43 @@ describe('the API key', () => {
 		});
 	});
 
-	test('is taken out as it stands in an address, in JSON or in a log, too', async () => {
-		const apiKey = 'abc+def/ghi&jkl"mno==';
-		const inAddress = encodeURIComponent(apiKey);
-		const forms = [
-			apiKey,
-			inAddress,
-			inAddress.replace(/%../g, (code) => code.toLowerCase()),
-			JSON.stringify(apiKey).slice(1, -1),
-			Buffer.from(apiKey).toString('base64'),
-		];
+	// Text in UTF-16 is none that an answer could have.
+	const forms = [...formsOf(SECRET)].filter(([name]) => !name.includes('UTF-16'));
+
+	test.each(forms)('is taken out %s, too', async (_, form) => {
 		const { host, service } = await open({
-			body: JSON.stringify({ run_id: RUN_ID, status: 'x', output: forms.join(' ') }),
+			body: JSON.stringify({ run_id: RUN_ID, status: 'x', output: `before ${form} after` }),
+		});
+		host.credential = { baseUrl: BASE_URL, apiKey: SECRET };
+		later();
+		const { body } = await service.send(getRun(7, RUN_ID));
+		expect(formsIn(JSON.stringify(body), SECRET)).toEqual([]);
+		const shown = expect.stringMatching(/^before .{0,2}\(API key\).{0,4} after$/);
+		expect(body).toMatchObject({ output: shown });
+	});
+
+	test('is taken out as other writers of addresses and JSON have it, too', async () => {
+		const apiKey = "sk!live*/4f9'a&8c";
+		const output =
+			"sk%21live%2A%2f4f9%27a%268c sk!live*\\/4f9'a\\u00268c sk!live*/4f9&#39;a&#x26;8c";
+		const { host, service } = await open({
+			body: JSON.stringify({ run_id: RUN_ID, status: 'x', output }),
 		});
 		host.credential = { baseUrl: BASE_URL, apiKey };
 		later();
-		const output = forms.map(() => '(API key)').join(' ');
-		expect(await service.send(getRun(7, RUN_ID))).toMatchObject({ body: { output } });
+		expect(await service.send(getRun(7, RUN_ID))).toMatchObject({
+			body: { output: '(API key) (API key) (API key)' },
+		});
+	});
+
+	test('is taken out once, however short', async () => {
+		const error = { code: 'no', message: 'not k', request_id: 'r' };
+		const { host, service } = await open({ statusCode: 401, body: JSON.stringify({ error }) });
+		host.credential = { baseUrl: BASE_URL, apiKey: 'k' };
+		later();
+		expect(await service.send(getRun(7, RUN_ID))).toMatchObject({
+			serviceError: { message: 'not (API key)' },
+		});
 	});
 
 	test('is taken out also where it has eight characters alone', async () => {

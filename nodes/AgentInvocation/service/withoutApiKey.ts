@@ -1,42 +1,66 @@
 import type { Answer } from './answer';
 
-/** A shorter key may be part of an ordinary word, so it is not taken out of an answer's body. */
+/**
+ * A shorter key, or its Base64, may be part of an ordinary word. It is not taken out of an answer's body, and otherwise
+ * only as text.
+ */
 const SHORTEST_SECRET = 8;
 
 /** Takes the API key out of an answer, since what a service or a proxy quotes is shown to users and stored by n8n. */
 export function withoutApiKey<T>(answer: Answer<T>, apiKey: string): Answer<T> {
 	const { body, serviceError, requestId, reason } = answer;
-	const inAddress = encodeURIComponent(apiKey);
-	// As it is, as it stands in an address or in JSON, and as a proxy may log it.
-	const forms = [
-		apiKey,
-		inAddress,
-		inAddress.replace(/%../g, (code) => code.toLowerCase()),
-		JSON.stringify(apiKey).slice(1, -1),
-		Buffer.from(apiKey).toString('base64'),
-	];
-	const clean = <V>(value: V) => forms.reduce((left, form) => replaceIn(left, form), value);
+	const isSecret = apiKey.length >= SHORTEST_SECRET;
+	const forms = isSecret ? [inText(apiKey), ...inBytes(apiKey)] : [inText(apiKey)];
+	const key = new RegExp(forms.join('|'), 'g');
+	const clean = <V>(value: V) => replaceIn(value, key);
 	return {
 		...answer,
-		...(body !== undefined && apiKey.length >= SHORTEST_SECRET && { body: clean(body) }),
+		...(body !== undefined && isSecret && { body: clean(body) }),
 		...(serviceError && { serviceError: clean(serviceError) }),
 		...(requestId !== undefined && { requestId: clean(requestId) }),
 		...(reason !== undefined && { reason: clean(reason) }),
 	};
 }
 
+/** Finds the key as it is, or with characters as they stand in an address, in JSON or in HTML. */
+function inText(apiKey: string): string {
+	return Array.from(apiKey, (character) => {
+		const inAddress = Buffer.from(character).toString('hex').replace(/../g, '%$&');
+		const inJson = `\\\\+u${character.charCodeAt(0).toString(16).padStart(4, '0')}`;
+		const forms = [`\\\\*${escaped(character)}`, inAddress, inAddress.toUpperCase(), inJson];
+		if (/\W/.test(character)) forms.push('&#?\\w{2,6};');
+		return `(?:${forms.join('|')})`;
+	}).join('');
+}
+
+/** Finds the key's bytes in hexadecimal, and in Base64 wherever they begin: a name and a colon may come before them. */
+function inBytes(apiKey: string): string[] {
+	const inBase64 = [0, 1, 2].map((before) => {
+		const bytes = Buffer.concat([Buffer.alloc(before), Buffer.from(apiKey)]);
+		// Some bits of the characters at both ends are those of other bytes.
+		const [from, to] = [Math.ceil((before * 4) / 3), Math.floor((bytes.length * 4) / 3)];
+		const own = escaped(bytes.toString('base64').slice(from, to));
+		return own.replaceAll('\\+', '[+-]').replaceAll('\\/', '[/_]');
+	});
+	return [Buffer.from(apiKey).toString('hex'), ...inBase64];
+}
+
+function escaped(text: string): string {
+	return text.replace(/\W/g, '\\$&');
+}
+
 /** How many levels of an answer are kept; an object counts as two. n8n could not store deeper ones. */
 const DEEPEST = 500;
 
 /** The same JSON without the key. */
-function replaceIn<V>(value: V, apiKey: string, depth?: number): V;
-function replaceIn(value: unknown, apiKey: string, depth = 0): unknown {
-	if (typeof value === 'string') return value.replaceAll(apiKey, '(API key)');
+function replaceIn<V>(value: V, key: RegExp, depth?: number): V;
+function replaceIn(value: unknown, key: RegExp, depth = 0): unknown {
+	if (typeof value === 'string') return value.replace(key, '(API key)');
 	if (typeof value !== 'object' || value === null) return value;
 	if (depth > DEEPEST) return null;
 	if (Array.isArray(value)) {
-		return value.map((entry: unknown) => replaceIn(entry, apiKey, depth + 1));
+		return value.map((entry: unknown) => replaceIn(entry, key, depth + 1));
 	}
-	const entries = Object.entries(value).map((entry) => replaceIn(entry, apiKey, depth + 1));
+	const entries = Object.entries(value).map((entry) => replaceIn(entry, key, depth + 1));
 	return Object.fromEntries(entries);
 }

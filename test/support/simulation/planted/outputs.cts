@@ -33,6 +33,12 @@ export const ofOutputs: PlantedDefect[] = [
 		'return readResponse(response, request.hasShape);',
 	),
 	plant(
+		'the API key is left in Base64 in what the service says',
+		'service/withoutApiKey.ts',
+		'? [inText(apiKey), ...inBytes(apiKey)]',
+		'? [inText(apiKey)]',
+	),
+	plant(
 		'executions do not take turns',
 		'service/queues.ts',
 		'\t\tthis.queues.delete(owner);\n\t\tthis.queues.set(owner, queue);',

@@ -1,3 +1,4 @@
+import { formsOf } from '../../keySearch.cts';
 import type { SeenRequest } from './history.cts';
 import type { FaultKind, FaultSpec } from './world.cts';
 
@@ -10,9 +11,22 @@ export interface Answered {
 
 const PAGE = '<!DOCTYPE html><html><body><h1>Welcome</h1></body></html>';
 
-/** The key of an organization, by its number. */
+/** The key of an organization, by its number. It looks another way in what escapes something. */
 export function apiKeyOf(key: number): string {
-	return `secret-key-${key}-of-an-organization`;
+	return `secret/key+${key}&of"an-organization`;
+}
+
+/** The forms in which a text may hold the key. Text in UTF-16 is none that an answer could have. */
+export function keyFormsOf(apiKey: string): string[] {
+	return [...formsOf(apiKey)].flatMap(([name, form]) =>
+		name.includes('UTF-16') ? [] : [form.toString()],
+	);
+}
+
+/** The key as a service or a proxy may quote it. */
+function quotedKey({ number, key }: SeenRequest): string {
+	const forms = keyFormsOf(apiKeyOf(key));
+	return forms[number % forms.length]!;
 }
 
 /** How the lookup of an address fails: of the system's resolver, or of another one. */
@@ -46,14 +60,14 @@ const ANSWERS: Record<FaultKind, Makes> = {
 		number % 2 === 0
 			? thrown('EPROTO', 'write', 'wrong version number')
 			: thrown('ERR_SSL_TLSV13_ALERT_CERTIFICATE_REQUIRED', 'read', 'certificate required'),
-	serverError: ({ number, key }, { status }) =>
+	serverError: (seen, { status }) =>
 		answer(
 			status,
 			JSON.stringify({
 				error: {
 					code: 'internal_error',
-					message: `Try later with ${apiKeyOf(key)}.`,
-					request_id: `q${number}`,
+					message: `Try later with ${quotedKey(seen)}.`,
+					request_id: `q${seen.number}`,
 				},
 			}),
 		),

@@ -1,3 +1,4 @@
+import { keyFormsOf } from '../answers.cts';
 import type { Facts } from './facts.cts';
 
 const LONGEST_MESSAGE = 2_000;
@@ -31,7 +32,11 @@ export function speaksPlainly(facts: Facts): string[] {
 			history.attempts.map(({ endings }) => [...endings.values()].map(({ outputs }) => outputs)),
 		),
 	];
-	const keys = history.apiKeys.filter((key) => all.some((text) => text.includes(key)));
+	const text = all.join('\n');
+	const used = new Set(history.requests.map(({ key }) => history.apiKeys[key] ?? ''));
+	const keys = [...used].filter(
+		(apiKey) => apiKey !== '' && keyFormsOf(apiKey).some((form) => text.includes(form)),
+	);
 	return [
 		...new Set(wrong),
 		...long.map(({ message }) => `a message has ${message.length} characters`),
