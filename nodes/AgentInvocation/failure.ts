@@ -35,7 +35,7 @@ export class UnansweredError extends FailureError {}
 export class UnsafeError extends UnansweredError {}
 
 /**
- * Ends the work on an item.
+ * Throws a failure.
  *
  * @param cause what n8n or Node.js has thrown, if that is the reason
  * @throws FailureError
@@ -61,7 +61,7 @@ export function asError(thrown: unknown): Error {
 	return thrown instanceof Error ? thrown : new Error(asText(thrown));
 }
 
-/** Any value as text for a message. Objects are only named as such, since some cannot be converted to text. */
+/** Any value as text. Objects are only named as such, since some cannot be converted to text. */
 export function asText(value: unknown): string {
 	if (typeof value === 'string') return value;
 	if (typeof value === 'object' && value !== null) {

@@ -142,8 +142,8 @@ export function failed(item: Item, failure: Failure): ItemThatIs<'failed'> {
 	};
 }
 
-/** The same for an item whose run has ended without success: the next attempt begins it again. */
-export function failedWithRun(item: Item, failure: Failure): ItemThatIs<'failed'> {
+/** The item, failed because its run has ended without success: the next attempt begins it again. */
+export function failedByItsRun(item: Item, failure: Failure): ItemThatIs<'failed'> {
 	return { ...failed(item, failure), earlier: item.earlier };
 }
 

@@ -122,7 +122,7 @@ const EVIDENCE: Evidence[] = [
 		report: 'test/faults/KILLS.md',
 	},
 	{
-		claim: 'A stored wait resumes after a restart',
+		claim: 'A stored wait is not lost in a restart',
 		seen: resumedInKills,
 		where: KILLED,
 		report: 'test/faults/KILLS.md',
@@ -161,7 +161,7 @@ const EVIDENCE: Evidence[] = [
 		report: 'bench/RESULTS.md',
 	},
 	{
-		claim: 'Requests come near the limits that services have',
+		claim: 'Requests use most of the limits that services have',
 		seen: limits,
 		where: SIMULATED,
 		report: 'bench/LIMITS.md',
@@ -395,7 +395,7 @@ export function evidencePage(): string {
 	});
 	return `# Evidence
 
-This page compares the README's claims with measurements. A [sandbox](../sandbox/openapi.yaml) stands in for the service everywhere; nothing was measured with the service itself. Each report comes from one session on a machine with two cores. Most are of older commits of the node, which the last table names. Most reports say whether other work ran beside it. 'n8n 2' is 2.40.7 in reports of before 2026-11-24, and 2.41.1 since then.
+This page lists what was measured. A [sandbox](../sandbox/openapi.yaml) stands in for the service everywhere; nothing was measured with the service itself. Each report comes from one session on a machine with two cores. Most are of older commits of the node, which the last table names. Most reports say whether other work ran beside it. 'n8n 2' is 2.40.7 in reports dated before 2026-11-24, and 2.41.1 since then.
 
 ${table(['Claim', 'What was seen', 'Measured in', 'Report'], claims)}
 

@@ -100,8 +100,8 @@ test('whatever a run is like, it becomes output or an error in our words', () =>
 	}));
 	fc.assert(
 		fc.property(run, options, (given, chosen) => {
-			const subject = { agentId: 1, runId: 'run' };
-			const step = resultOf({ is: 'notBegun' }, given, subject, chosen);
+			const own = { baseUrl: 'https://agents.example.com/api/v1', agentId: 1, runId: 'run' };
+			const step = resultOf({ is: 'notBegun', run: own }, given, chosen);
 			expect(['done', 'failed']).toContain(step.is);
 			if (step.is === 'failed') expectN8nError(step.failure);
 		}),

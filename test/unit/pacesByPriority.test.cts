@@ -36,7 +36,7 @@ function withCreatesRefused(): Client {
 test('creates that are refused long before a limit can have been met are told apart', () => {
 	const { paces, now } = withCreatesRefused();
 	expect(paces.areCreatesRefused).toBe(true);
-	expect(paces.pausedUntil).toBe(now + 20 * SECOND);
+	expect(paces.pausedUntilFor('poll')).toBe(now + 20 * SECOND);
 });
 
 test('a refusal when as much was carried as ever is that of a limit', () => {
@@ -100,7 +100,7 @@ describe('without Retry-After, pauses are too short to tell', () => {
 test('polls go on as fast as before, and pause for as long as the service asks', () => {
 	const client = withCreatesRefused();
 	const from = client.paces.opensAt('poll');
-	expect(from).toBe(client.paces.pausedUntil);
+	expect(from).toBe(client.paces.pausedUntilFor('poll'));
 	for (let n = 0; n < 20; n++) client.send('poll', carried);
 	expect(client.now - from).toBeLessThan(10 * SECOND);
 	expect(client.paces.opensAt('create')).toBeGreaterThanOrEqual(from);
@@ -129,7 +129,7 @@ test('a refused poll shows that it is a limit of requests after all', () => {
 	const { paces, now } = client;
 	expect(paces.areCreatesRefused).toBe(false);
 	expect(paces.opensAt('create')).toBe(paces.opensAt('poll'));
-	expect(paces.pausedUntil).toBe(now + 20 * SECOND);
+	expect(paces.pausedUntilFor('poll')).toBe(now + 20 * SECOND);
 });
 
 test('creates that were under way when a poll was refused show nothing', () => {
@@ -140,10 +140,10 @@ test('creates that were under way when a poll was refused show nothing', () => {
 	const sentAt = client.now;
 	client.send('poll', carried);
 	client.send('poll', refusal);
-	const { pausedUntil } = paces;
+	const pausedUntil = paces.pausedUntilFor('poll');
 	paces.learn('create', { ...refusal, retryAfter: '1' }, sentAt, client.now + TRIP_MS);
 	expect(paces.areCreatesRefused).toBe(false);
-	expect(paces.pausedUntil).toBe(pausedUntil);
+	expect(paces.pausedUntilFor('poll')).toBe(pausedUntil);
 });
 
 test('creates then go on at the pace of polls, and not at that to which they were held back', () => {

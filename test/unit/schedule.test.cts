@@ -4,7 +4,7 @@ import { seeRun, thisSchedule } from '../support/schedule.cts';
 import { randomFrom } from '../support/simulation/world/random.cts';
 import { Durations, durationsOf } from '../../nodes/AgentInvocation/waiting/durations.ts';
 import {
-	delayAfterTemporaryFailure,
+	storableDelayAfterFailure,
 	delayBeforeNextPoll,
 } from '../../nodes/AgentInvocation/waiting/schedule.ts';
 
@@ -273,10 +273,12 @@ describe('what is known', () => {
 
 	test('is apart for each service and agent, and one for all who ask', () => {
 		const url = 'https://durations.example.com/api/v1';
-		durationsOf(url, 1).learn(runOf(MINUTE));
-		expect(durationsOf(url, 1).endsMs).not.toEqual([]);
-		expect(durationsOf(url, 2).endsMs).toEqual([]);
-		expect(durationsOf('https://other.example.com/api/v1', 1).endsMs).toEqual([]);
+		durationsOf({ baseUrl: url, agentId: 1 }).learn(runOf(MINUTE));
+		expect(durationsOf({ baseUrl: url, agentId: 1 }).endsMs).not.toEqual([]);
+		expect(durationsOf({ baseUrl: url, agentId: 2 }).endsMs).toEqual([]);
+		expect(durationsOf({ baseUrl: 'https://other.example.com/api/v1', agentId: 1 }).endsMs).toEqual(
+			[],
+		);
 	});
 });
 
@@ -290,6 +292,6 @@ describe('after trouble', () => {
 		['but never longer than without trouble', 3, 3 * STORED, 3 * STORED],
 		['nor shorter than n8n stores', 1, STORED, STORED],
 	])('%s', (_, troubles, scheduledMs, ms) => {
-		expect(delayAfterTemporaryFailure(troubles, scheduledMs, 700)).toBe(ms);
+		expect(storableDelayAfterFailure(troubles, scheduledMs, 700)).toBe(ms);
 	});
 });

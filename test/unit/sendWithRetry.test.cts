@@ -191,7 +191,7 @@ describe('what time and signals decide', () => {
 		await settle(sendWithRetry(service, getRun(1, 'r'), 'read', patience));
 		const began = clock.now();
 		await jest.advanceTimersByTimeAsync(1_000);
-		expect(service.limiter.pausedUntil).toBe(began + 500 + 30_000);
+		expect(service.limiter.pausedUntilFor('poll')).toBe(began + 500 + 30_000);
 	});
 
 	test('but the answer to a create is: it holds the ID of a run', async () => {

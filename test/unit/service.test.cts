@@ -284,7 +284,7 @@ describe('a credential', () => {
 	const away = new Error('The secret store does not answer');
 	const gone = new Error('Credential with ID "1" does not exist for type "agentInvocationApi".');
 	const none = new Error('Node does not have any credentials set for "agentInvocationApi"!');
-	const known = { known: BASE_URL };
+	const known = { runBaseUrl: BASE_URL };
 
 	test.each([away, gone])(
 		'that cannot be read at first fails, and n8n says why: %s',

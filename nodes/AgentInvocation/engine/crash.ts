@@ -14,7 +14,7 @@ const EARLY_MS = 10_000;
  *
  * @param endedIn the ID of that execution
  */
-export async function mayHaveGoneOn(
+export async function mayHaveRunOn(
 	context: IExecuteFunctions,
 	endedIn: string,
 	{ beganOn, resumesOn = beganOn }: Suspension,

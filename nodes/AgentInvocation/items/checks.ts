@@ -1,7 +1,7 @@
 import { failureOf, sentences, UnansweredError, type Failure } from '../failure';
 import { done, failed, NOT_BEGUN, type Item, type NotBegun } from '../item';
 import { few } from '../wording';
-import { OF_DRY_RUNS } from './concurrency';
+import { ofDryRuns } from './concurrency';
 import { Loop } from './loop';
 import type { Memory } from './memory';
 import type { Check } from './operation';
@@ -81,7 +81,7 @@ export async function checkItems(
 		},
 		note: () => {},
 	};
-	const concurrency = { ...OF_DRY_RUNS, most: work.concurrency.most };
+	const concurrency = ofDryRuns(work.concurrency.most);
 	const checking = { ...work, begin, concurrency, stopsAtFailure: true, checkpoints: false };
 	await new Loop(checking, items, count).run();
 	const wrong = new Map(

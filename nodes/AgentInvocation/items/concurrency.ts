@@ -10,7 +10,9 @@ export interface Concurrency {
 export const AUTOMATIC: Concurrency = { most: Infinity, onTrial: 10 };
 
 /** Dry runs: one goes first, to show that nothing on the way makes a run of it. */
-export const OF_DRY_RUNS: Concurrency = { most: Infinity, onTrial: 1 };
+export function ofDryRuns(most: number): Concurrency {
+	return { most, onTrial: 1 };
+}
 
 /** A number without a trial. */
 export function fixedAt(count: number): Concurrency {

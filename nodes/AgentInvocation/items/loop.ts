@@ -8,7 +8,7 @@ import type { Items, LoopEnd, Work } from './work';
 const MOST_BEGINNING = 100;
 
 /** How long the others wait for a checkpoint while one of the first items takes long to begin, in ms. */
-const HOLD_MS = 5_000;
+const CHECKPOINT_WAIT_MS = 5_000;
 
 /** With so many items under way, each perhaps with a connection of its own, none is polled. */
 const MOST_UNDER_WAY = 1_000;
@@ -75,7 +75,7 @@ export class Loop {
 		cancel?.addEventListener('abort', onCancel);
 		try {
 			let end: LoopEnd | undefined;
-			while (!end) end = this.goOn() ?? (await this.untilNextStep());
+			while (!end) end = this.doWhatIsDue() ?? (await this.untilNextStep());
 			for (const controller of this.underWay.values()) controller.abort();
 			while (this.underWay.size > 0) await this.untilNews(Infinity);
 			return end;
@@ -100,7 +100,7 @@ export class Loop {
 	}
 
 	/** Whether items wait for the checkpoint. */
-	private get areHeld(): boolean {
+	private get areWaitingForCheckpoint(): boolean {
 		const areNext = this.begun === this.beforeCheckpoint && this.leftToBegin > 0;
 		return areNext && clock.now() < this.othersBeginAt;
 	}
@@ -116,7 +116,7 @@ export class Loop {
 	}
 
 	/** Begins and polls what is due now, unless the loop is over. */
-	private goOn(): LoopEnd | undefined {
+	private doWhatIsDue(): LoopEnd | undefined {
 		if (this.work.cancel?.aborted) return { is: 'cancelled' };
 		if (this.failure) return this.failure;
 		const left = this.waiting.size + this.leftToBegin;
@@ -133,7 +133,7 @@ export class Loop {
 		if (now >= this.trialEndsAt) this.trial.end();
 		while (this.inProgress < this.trial.limit && this.beginning < MOST_BEGINNING) {
 			const next = this.inOrder[this.nextToBegin];
-			if (!next || this.areHeld) return;
+			if (!next || this.areWaitingForCheckpoint) return;
 			this.nextToBegin++;
 			this.begun++;
 			this.beginning++;
@@ -141,7 +141,8 @@ export class Loop {
 			void this.step(next.index, async (signal) => {
 				const begun = await this.work.begin(next.item, next.index, signal, isOnTrial);
 				this.beginning--;
-				if (this.begun <= this.beforeCheckpoint) this.othersBeginAt = clock.now() + HOLD_MS;
+				if (this.begun <= this.beforeCheckpoint)
+					this.othersBeginAt = clock.now() + CHECKPOINT_WAIT_MS;
 				return begun;
 			});
 		}
@@ -186,7 +187,7 @@ export class Loop {
 	/** Waits until there is something to do, polls early, or ends the loop so that the execution can be stored. */
 	private async untilNextStep(): Promise<LoopEnd | undefined> {
 		const { trialEndsAt } = this;
-		const othersBeginAt = this.areHeld ? this.othersBeginAt : Infinity;
+		const othersBeginAt = this.areWaitingForCheckpoint ? this.othersBeginAt : Infinity;
 		const due = Math.min(this.waiting.dueAt, trialEndsAt, othersBeginAt);
 		// Nothing more can start before one of those under way has ended.
 		if (this.underWay.size >= MOST_UNDER_WAY) return await this.untilNews(Infinity);

@@ -1,7 +1,7 @@
 import type { IDataObject, IExecuteFunctions } from 'n8n-workflow';
 
 import { clock } from '../clock';
-import { mayHaveGoneOn } from '../engine/crash';
+import { mayHaveRunOn } from '../engine/crash';
 import {
 	enteredIn,
 	executionEndsOn,
@@ -144,7 +144,7 @@ async function mayHaveBegun(
 	executionId: string,
 ): Promise<boolean> {
 	if (!found?.suspension?.startsRuns || found.executionId === executionId) return false;
-	return await mayHaveGoneOn(context, found.executionId, found.suspension);
+	return await mayHaveRunOn(context, found.executionId, found.suspension);
 }
 
 function isKeptMemory(found: unknown): found is IDataObject & Kept {

@@ -148,7 +148,7 @@ export class NodePass {
 			owner: this,
 			itemIndex: index,
 			cancel: context.getExecutionCancelSignal?.(),
-			known: item.is === 'waiting' ? item.run.baseUrl : undefined,
+			runBaseUrl: item.is === 'waiting' ? item.run.baseUrl : undefined,
 		});
 		const note = (next: Item) => memory.note(index, next);
 		const refuseIfUnsafe = () => {

@@ -18,10 +18,8 @@ export function stopError(
 	index: number,
 	failure: Failure,
 ): Error {
-	const others = memory.runs().filter(({ itemIndex }) => itemIndex !== index);
-	const otherItems = Array.from({ length: count }, (_, other) => other).filter(
-		(other) => other !== index,
-	);
+	const otherRuns = memory.runs().filter(({ itemIndex }) => itemIndex !== index);
+	const otherItems = [...Array(count).keys()].filter((other) => other !== index);
 	// A run that may exist is not among the runs that are known.
 	const inDoubt = otherItems.filter((other) => {
 		const [newest] = recordsOf(memory.item(other));
@@ -34,8 +32,8 @@ export function stopError(
 			(isInDoubt(memory.item(index))
 				? "To get the results of the other items, set 'On Error' to 'Continue' in this node's settings, save the workflow, and choose 'Retry with currently saved workflow' in Executions."
 				: "To go on with the other items, set 'On Error' to 'Continue' in this node's settings."),
-		others.length > 0 && "'Retry' in Executions keeps the runs of the other items.",
+		otherRuns.length > 0 && "'Retry' in Executions keeps the runs of the other items.",
 		inDoubt.length > 0 && `Runs may have been started for these items too: ${few(inDoubt)}.`,
 	);
-	return toNodeError(context, { ...failure, description }, index, others);
+	return toNodeError(context, { ...failure, description }, index, otherRuns);
 }

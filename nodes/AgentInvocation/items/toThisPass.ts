@@ -12,7 +12,7 @@ import { runOfDryRun, startedByDryRun } from './startedByDryRun';
 import { readWaitPlan } from './waitPlan';
 
 /** What a pass of the node begins with. */
-interface Pass {
+interface PassParts {
 	context: IExecuteFunctions;
 	operation: Operation;
 	memory: Memory;
@@ -24,7 +24,7 @@ interface Pass {
  * would start a run. A wait gets the clock of this pass. After a crash, waits and results get the current options, which
  * the user may have changed.
  */
-export async function toThisPass(item: Item, index: number, pass: Pass): Promise<Item> {
+export async function toThisPass(item: Item, index: number, pass: PassParts): Promise<Item> {
 	const { memory, parking } = pass;
 	const own =
 		item.is === 'inDoubt' || item.is === 'notBegun' ? fromRecords(item, index, pass) : item;
@@ -34,7 +34,7 @@ export async function toThisPass(item: Item, index: number, pass: Pass): Promise
 	return isRecovered && hasOptions ? await withOptionsOfNow(now, index, pass) : now;
 }
 
-function fromRecords(item: Item, index: number, { context, operation }: Pass): Item {
+function fromRecords(item: Item, index: number, { context, operation }: PassParts): Item {
 	const records = recordsOf(item);
 	const run = runOfDryRun(item);
 	if (run) return { ...failed(item, startedByDryRun(run)), isHeldBack: true };
@@ -46,7 +46,7 @@ function fromRecords(item: Item, index: number, { context, operation }: Pass): I
 async function withOptionsOfNow(
 	item: ItemThatIs<'waiting' | 'done'>,
 	index: number,
-	{ context, operation, parking }: Pass,
+	{ context, operation, parking }: PassParts,
 ): Promise<Item> {
 	try {
 		const work = { context, itemIndex: index, parking };

@@ -2,7 +2,7 @@ import { wholeWindow, type RefusalPeriod } from './refusalPeriod';
 import {
 	ALMOST,
 	GROWTH,
-	HOLD_MS,
+	RATE_KEPT_MS,
 	LEAST_BY_CHANCE,
 	LEAST_KEPT,
 	MEASURED_REQUESTS,
@@ -57,7 +57,7 @@ export class CarriedRate {
 	/** How many refusal periods in a row came after few requests. */
 	private fewInARow = 0;
 
-	readonly recent = new RecentRequests(3 * HOLD_MS);
+	readonly recent = new RecentRequests(3 * RATE_KEPT_MS);
 
 	/** @param rate the first one, in requests a second */
 	constructor(private rate = RATE.first) {}
@@ -70,7 +70,7 @@ export class CarriedRate {
 	/** The first request after a pause is sent. */
 	resume(now: number): void {
 		if (this.growsAt < Infinity) return;
-		this.growsAt = now + (this.isLimitKnown ? HOLD_MS : SECOND);
+		this.growsAt = now + (this.isLimitKnown ? RATE_KEPT_MS : SECOND);
 	}
 
 	/** A request is sent. */
@@ -84,7 +84,7 @@ export class CarriedRate {
 		const factor = isCareful ? GROWTH.limited : GROWTH.unlimited;
 		if (isCareful) this.grownMs += this.apartMs;
 		// The longer nothing is refused while the rate grows, the further it is from the limit.
-		const haste = isCareful ? 1 + (this.grownMs / HOLD_MS) ** 3 / 2 : 1;
+		const haste = isCareful ? 1 + (this.grownMs / RATE_KEPT_MS) ** 3 / 2 : 1;
 		const steps = (haste * this.apartMs) / (isCareful ? this.stepMs : SECOND);
 		const most = recovers ? this.recoversTo : RATE.highest;
 		this.rate = Math.min(this.rate * factor ** steps, most);
@@ -114,11 +114,11 @@ export class CarriedRate {
 			// What came in a burst says little.
 			const isKnown = this.isLimitKnown || ranMs >= SECOND;
 			const rate = Math.max(carried * ALMOST, this.rate * LEAST_KEPT.unknown);
-			return this.find(rate, now + (isKnown ? HOLD_MS : SECOND), isKnown);
+			return this.find(rate, now + (isKnown ? RATE_KEPT_MS : SECOND), isKnown);
 		}
 		if (now >= this.growsAt) {
 			this.foundRate = Math.max(this.foundRate, this.rate);
-			this.growsAt = now + HOLD_MS;
+			this.growsAt = now + RATE_KEPT_MS;
 		}
 		this.lower(true);
 	}
@@ -159,7 +159,7 @@ export class CarriedRate {
 	 */
 	learnLimit({ from, until, ranMs }: RefusalPeriod, now: number): void {
 		const refusedMs = until - from;
-		if (refusedMs > HOLD_MS + SECOND) return;
+		if (refusedMs > RATE_KEPT_MS + SECOND) return;
 		// Twice in a row, few requests between two refusal periods are not by chance.
 		if (this.fewInARow < 2) {
 			if (refusedMs > SECOND && refusedMs < SHORT_MS) return;
@@ -169,7 +169,7 @@ export class CarriedRate {
 		}
 		const isGuess = refusedMs > SECOND && !this.isWindowKnown;
 		const stepMs = STEP_PERIODS * (isGuess ? WINDOWS_MS.short : refusedMs);
-		this.stepMs = Math.min(Math.max(stepMs, this.stepMs * ALMOST, SECOND), 2 * HOLD_MS);
+		this.stepMs = Math.min(Math.max(stepMs, this.stepMs * ALMOST, SECOND), 2 * RATE_KEPT_MS);
 		if (refusedMs <= SECOND || ranMs === 0) return;
 		const openMs = Math.max(ranMs, SECOND);
 		const carried = this.carriedASecond(from, ranMs, Math.max(this.measuredMs, refusedMs));
@@ -178,19 +178,19 @@ export class CarriedRate {
 		this.isWindowKnown = true;
 		// Refusals that come at any rate do not lower it below one request in as long as the service refused.
 		const rate = Math.max((carried * openMs * ALMOST) / windowMs, SECOND / refusedMs);
-		this.find(rate, now + HOLD_MS);
+		this.find(rate, now + RATE_KEPT_MS);
 	}
 
 	/** Whether a refusal soon after a pause is like the one before it: then the limit itself has fallen. */
 	private isRepeated(from: number, carried: number): boolean {
 		const ratio = carried / this.soon.carried;
-		return from < this.soon.at + HOLD_MS && Math.min(ratio, 1 / ratio) >= ALMOST;
+		return from < this.soon.at + RATE_KEPT_MS && Math.min(ratio, 1 / ratio) >= ALMOST;
 	}
 
 	private find(rate: number, growsAt: number, isLimitKnown = true): void {
 		this.isLimitKnown = isLimitKnown;
 		this.isSure = false;
-		this.rate = Math.max(rate, SECOND / HOLD_MS);
+		this.rate = Math.max(rate, SECOND / RATE_KEPT_MS);
 		this.foundRate = this.rate;
 		this.recoversTo = 0;
 		this.leastFoundRate = this.rate * LEAST_KEPT.known;

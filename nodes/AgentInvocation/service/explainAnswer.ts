@@ -16,7 +16,7 @@ export interface Subject {
 	baseUrl: string;
 }
 
-const agentOf = ({ agentId }: Subject) =>
+const nameAgent = ({ agentId }: Subject) =>
 	agentId === undefined ? 'the agent' : `agent ${agentId}`;
 const capitalizedAgentOf = ({ agentId }: Subject) =>
 	agentId === undefined ? 'The agent' : `Agent ${agentId}`;
@@ -61,8 +61,8 @@ export const explanationsByCode: Record<string, SaysOfError> = {
 		const culprit = culpritOf(subject, error, ({ name, value }) => [name, value]);
 		return {
 			message: culprit
-				? `Parameter '${shorten(culprit.name)}' of ${agentOf(subject)} cannot be '${shorten(culprit.value)}'`
-				: `A parameter's value is not one that ${agentOf(subject)} knows`,
+				? `Parameter '${shorten(culprit.name)}' of ${nameAgent(subject)} cannot be '${shorten(culprit.value)}'`
+				: `A parameter's value is not one that ${nameAgent(subject)} knows`,
 			description: "The value must exactly match one of the parameter's options at the service.",
 		};
 	},
@@ -91,7 +91,7 @@ export function explainAnswer(answer: Answer, subject: Subject): Failure {
 		message: `${message}${isInDoubt ? ' (a run may have been started)' : ''}${isRun ? nameRun({ agentId, runId }) : ''}`,
 		description: sentences(
 			isInDoubt &&
-				`A run of ${agentOf(subject)} may have been started all the same. Before you run this item again, check at the service whether the run is there.`,
+				`A run of ${nameAgent(subject)} may have been started all the same. Before you run this item again, check at the service whether the run is there.`,
 			description,
 			said !== '' && withoutPeriod(said) !== message && `The service says: ${said}`,
 			reason && `Reason: ${reason}`,

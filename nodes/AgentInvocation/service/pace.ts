@@ -117,8 +117,8 @@ export class Pace {
 		if (!this.refusalPeriod || askedMs === 0) return false;
 		const { from, ranMs } = this.refusalPeriod;
 		const carried = this.carried - this.carriedBefore;
-		// Whole seconds are asked for, so the last one may have been too much. Of the requests since the pause, some may
-		// still be under way.
+		// `Retry-After` is in whole seconds, so the last one may be due to rounding. Of the requests since the pause, some
+		// may still be under way.
 		const ms = ranMs + askedMs - SECOND;
 		const most = this.rate.recent.mostInARow(ms, from - ranMs);
 		return carried > 0 && carried < LEAST_BY_CHANCE * most;
@@ -143,7 +143,7 @@ export class Pace {
 			this.suspectAt = undefined;
 			this.resumedAt = undefined;
 			this.pausesInARow++;
-			// Whole seconds are asked for, so the last one may have been too much.
+			// `Retry-After` is in whole seconds, so the last one may be due to rounding.
 			this.refusalPeriod.until = Math.max(
 				this.refusalPeriod.until,
 				sentAt + Math.max(askedMs - SECOND, 0),

@@ -37,7 +37,7 @@ export const GROWTH = { unlimited: 1.5, limited: 1.08 };
 export const STEP_PERIODS = 4;
 
 /** For how long a found rate is kept, in ms. With 10 s, '600 in 60 s, sliding' is silent for 59 s. */
-export const HOLD_MS = WINDOWS_MS.long;
+export const RATE_KEPT_MS = WINDOWS_MS.long;
 
 /**
  * The share that counts as nearly all: a rate is lowered to this share of what was carried. With 0.999, '5 in

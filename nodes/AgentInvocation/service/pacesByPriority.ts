@@ -4,7 +4,7 @@ import { Pace } from './pace';
 import { REFUSED_AMID_POLLS, SHORT_MS } from './paceTuning';
 import { backoffRange, isUnavailable, jittered, retryAfterMs } from './retryPolicy';
 
-/** What a request is: a create, a dry run, which has its priority, or any other. */
+/** A create; a dry run, which takes turns like a create; or any other request, which is called a poll here. */
 export type Priority = 'create' | 'dryRun' | 'poll';
 
 /**
@@ -50,11 +50,6 @@ export class PacesByPriority {
 	/** Whether creates were refused alone, or one left doubt. */
 	get areCreatesHeld(): boolean {
 		return this.createsCarried < Infinity;
-	}
-
-	/** Until when polls are paused. */
-	get pausedUntil(): number {
-		return this.polls.pausedUntil;
 	}
 
 	/** Until when such requests pause; creates alone may pause longer than the service asks. */

@@ -26,7 +26,7 @@ const LATE_POLL_EVERY = 3;
 const LATE_MS = 2_000;
 
 /** Where requests of a priority wait. */
-function placeOf(priority: Priority): 'create' | 'poll' {
+function lineOf(priority: Priority): 'create' | 'poll' {
 	return priority === 'poll' ? 'poll' : 'create';
 }
 
@@ -50,13 +50,13 @@ export class Queues<W extends Waiter> {
 			queue = { create: new Set(), poll: new Set(), turns: 0, latestCreate: this.turns };
 			this.queues.set(owner, queue);
 		}
-		queue[placeOf(priority)].add(waiter);
+		queue[lineOf(priority)].add(waiter);
 	}
 
 	remove(waiter: W): void {
 		const { owner, priority } = waiter;
 		const queue = this.queues.get(owner);
-		queue?.[placeOf(priority)].delete(waiter);
+		queue?.[lineOf(priority)].delete(waiter);
 		if (queue?.create.size === 0 && queue.poll.size === 0) this.queues.delete(owner);
 	}
 

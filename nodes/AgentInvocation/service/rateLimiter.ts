@@ -5,15 +5,7 @@ import { Queues, type Waiter } from './queues';
 import { isUnavailable } from './retryPolicy';
 
 /** A request that wants to be sent. */
-export interface Admission {
-	/** Whose request it is. Owners take turns. */
-	owner: object;
-	/**
-	 * An owner's creates go before its polls, so that runs start early. But each third turn goes to a poll that has
-	 * waited long, and so does the first one after a refusal. While creates alone are refused, all polls that have
-	 * waited through a pause go first.
-	 */
-	priority: Priority;
+export interface Admission extends Omit<Waiter, 'cameAt'> {
 	/** From when its patience counts, by the clock. */
 	since: number;
 	/** How long it waits while the service carries nothing at all, in ms. */
@@ -62,11 +54,6 @@ export class RateLimiter {
 
 	/** When the service last carried a request, by the clock. */
 	carriedAt = -Infinity;
-
-	/** Until when polls are paused, by the clock. */
-	get pausedUntil(): number {
-		return this.paces.pausedUntil;
-	}
 
 	/** Until when such requests pause, by the clock. */
 	pausedUntilFor(priority: Priority): number {
@@ -170,8 +157,9 @@ export class RateLimiter {
 	private next(): Request | undefined {
 		const { paces } = this;
 		const now = clock.now();
-		// If the next create is refused, there is another pause.
-		const poll = paces.areCreatesRefused && this.queues.pollBefore(paces.pausedUntil);
+		// While creates alone are refused, polls that have waited through a pause go first: the next create may cause
+		// another one.
+		const poll = paces.areCreatesRefused && this.queues.pollBefore(paces.pausedUntilFor('poll'));
 		if (poll) return poll;
 		const soonest = Math.max(now, paces.opensFirstAt);
 		let first: Request | undefined;

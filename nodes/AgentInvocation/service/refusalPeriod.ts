@@ -15,6 +15,6 @@ export interface RefusalPeriod {
  * or else what was seen. The window may have begun long before.
  */
 export function wholeWindow(seenMs: number): number {
-	// Whole seconds are asked for, so a little more than the window may be seen.
+	// `Retry-After` is in whole seconds, so a little more than the window may be seen.
 	return Object.values(WINDOWS_MS).find((ms) => seenMs <= ms + SECOND) ?? seenMs;
 }

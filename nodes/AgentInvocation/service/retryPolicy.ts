@@ -8,8 +8,11 @@ export const READ_PATIENCE_MS = 300_000;
 /** The same for the editor, where a person waits, in ms. */
 export const EDITOR_PATIENCE_MS = 10_000;
 
-/** For how long the rate limit may refuse a create, in ms: runs that use up a limit of runs may take hours. */
-const LONGEST_REFUSED_CREATE_MS = 86_400_000;
+/**
+ * For how long the rate limit may refuse a create, whatever else is carried meanwhile, in ms: runs that use up a limit
+ * of runs may take hours.
+ */
+export const LONGEST_REFUSED_CREATE_MS = 86_400_000;
 
 /**
  * By which factor the pause grows with each failure, and with each refusal by the rate limit. With the latter, a
@@ -56,9 +59,7 @@ export function isUnavailable({ status = Infinity }: Answer): boolean {
  * @returns ms
  */
 export function backoffMs(answer: Answer, failures: number): number {
-	const asked = retryAfterMs(answer);
-	if (asked > 0) return asked;
-	return growing(PAUSE_GROWTH.failed, failures);
+	return retryAfterMs(answer) || growing(PAUSE_GROWTH.failed, failures);
 }
 
 /**
@@ -80,16 +81,6 @@ function growing(factor: number, times: number): number {
 /** A pause that is a little shorter or longer, so that many executions do not come back in step. */
 export function jittered(ms: number): number {
 	return ms * (0.75 + Math.random() / 2);
-}
-
-/**
- * For how long a request may be refused by the rate limit, whatever else is carried meanwhile: a quota may be
- * used up for one kind of requests only.
- *
- * @returns ms
- */
-export function longestRefusedMs(startsRun: boolean, patienceMs: number): number {
-	return startsRun ? LONGEST_REFUSED_CREATE_MS : patienceMs;
 }
 
 /**

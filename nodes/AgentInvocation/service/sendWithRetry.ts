@@ -8,7 +8,7 @@ import {
 	backoffMs,
 	isRetried,
 	isRetriedBriefly,
-	longestRefusedMs,
+	LONGEST_REFUSED_CREATE_MS,
 	refusedBackoffMs,
 } from './retryPolicy';
 import { requestTimeouts, type Service } from './service';
@@ -78,7 +78,7 @@ export async function sendWithRetry<T>(
 	patience: Patience,
 ): Promise<Answer<T>> {
 	const { since, patienceMs, signal } = patience;
-	const { startsRun = false } = request;
+	const longestRefusedMs = request.startsRun ? LONGEST_REFUSED_CREATE_MS : patienceMs;
 	let last: Answer<T> | undefined;
 	let briefAnswers = 0;
 	let refusals = 0;
@@ -94,7 +94,7 @@ export async function sendWithRetry<T>(
 		if (answer.kind === 'rateLimited') {
 			const leftMs = Math.max(service.limiter.givesUpAt(patience) - clock.now(), 0);
 			const pauseMs = Math.min(refusedBackoffMs(++refusals), leftMs);
-			if (refusedMs > longestRefusedMs(startsRun, patienceMs)) return answer;
+			if (refusedMs > longestRefusedMs) return answer;
 			const pausedMs = service.limiter.pausedUntilFor(priorityOf(request)) - clock.now();
 			refusedMs += Math.max(pauseMs, Math.min(pausedMs, leftMs));
 			await clock.sleep(pauseMs, signal);

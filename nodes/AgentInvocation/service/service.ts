@@ -69,7 +69,7 @@ interface OpenedFor {
 	 * The base URL of the service that has the item's run. Nothing is sent to another one. If the credential
 	 * cannot be read at the moment, the service opens all the same, since each request can read it again.
 	 */
-	known?: string | undefined;
+	runBaseUrl?: string | undefined;
 }
 
 /**
@@ -80,18 +80,18 @@ interface OpenedFor {
  */
 export async function openService(
 	context: Context,
-	{ owner = context, itemIndex, cancel, known }: OpenedFor = {},
+	{ owner = context, itemIndex, cancel, runBaseUrl }: OpenedFor = {},
 ): Promise<Service> {
 	let readAt = clock.now();
 	let reading = readCredential(context, itemIndex);
 	const first =
-		known === undefined
+		runBaseUrl === undefined
 			? await reading
 			: await within(
 					READING_FOR_WAIT_MS,
 					reading.catch(() => undefined),
 				);
-	const baseUrl = known ?? first?.baseUrl ?? '';
+	const baseUrl = runBaseUrl ?? first?.baseUrl ?? '';
 	let key = '';
 	let apiKey = '';
 	const use = (credential: ServiceCredential): Answer<never> | undefined => {

@@ -1,3 +1,4 @@
+import type { KnownRun } from '../item';
 import { shareByKey } from '../service/shareByKey';
 import type { Run } from '../service/types';
 import { TIMEOUT_RANGE_S } from './options';
@@ -53,6 +54,6 @@ function likelyEnds(durations: number[]): number[] {
 const byAgent = shareByKey(() => new Durations(), Infinity);
 
 /** The durations of an agent's runs at a service. */
-export function durationsOf(baseUrl: string, agentId: number): Durations {
+export function durationsOf({ baseUrl, agentId }: Omit<KnownRun, 'runId'>): Durations {
 	return byAgent(JSON.stringify([baseUrl, agentId]));
 }

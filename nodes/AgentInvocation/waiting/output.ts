@@ -3,7 +3,7 @@ import type { IDataObject } from 'n8n-workflow';
 import {
 	done,
 	failed,
-	failedWithRun,
+	failedByItsRun,
 	type Item,
 	type ItemThatIs,
 	type KnownRun,
@@ -16,44 +16,43 @@ import { isJsonObject, isRun, type Run } from '../service/types';
 import { nameRun, withoutPeriod } from '../wording';
 import { parseJsonOutput } from './jsonOutput';
 
-type RunIds = Pick<KnownRun, 'agentId' | 'runId'>;
-
 /** The item after its run was seen, finished or not: done, or failed. */
-export function resultOf(item: Item, run: Run, subject: RunIds, options: WaitOptions): Item {
-	const { agentId, runId } = subject;
-	const details = { agent_id: agentId, run_id: runId, status: run.status };
-	const isUnsuccessful = isFinished(run) && !hasSucceeded(run);
+export function resultOf(item: Item & { run: KnownRun }, seen: Run, options: WaitOptions): Item {
+	const { run } = item;
+	const details = { agent_id: run.agentId, run_id: run.runId, status: seen.status };
+	const isUnsuccessful = isFinished(seen) && !hasSucceeded(seen);
 	if (isUnsuccessful && options.onUnsuccessfulRun === 'error') {
-		return failedWithRun(item, {
-			message: `The agent's run ${describeEnd(run)}${nameRun(subject)}`,
+		return failedByItsRun(item, {
+			message: `The agent's run ${describeEnd(seen)}${nameRun(run)}`,
 			description:
 				"This is how the run ended at the service. To output such runs instead, choose 'Output the Run' in 'If Run Does Not Succeed' under 'Options'.",
 			details,
 		});
 	}
 
-	const output = outputOf(run, subject);
-	if (options.outputFormat === 'text' || typeof run.output !== 'string') {
+	const output = outputOf(seen, run);
+	if (options.outputFormat === 'text' || typeof seen.output !== 'string') {
 		return done(item, [output], { isUnsuccessful });
 	}
 	try {
-		parseJsonOutput(run.output);
+		parseJsonOutput(seen.output);
 		return done(item, [output], { isUnsuccessful, isJson: true });
 	} catch (thrown) {
 		// Only a run that has succeeded must have written JSON. What others wrote may be incomplete.
-		if (!hasSucceeded(run)) return done(item, [output], { isUnsuccessful });
+		if (!hasSucceeded(seen)) return done(item, [output], { isUnsuccessful });
 		return failed(item, {
-			message: `The agent's output is not JSON${nameRun(subject)}`,
+			message: `The agent's output is not JSON${nameRun(run)}`,
 			description: `Set 'Output Format' under 'Options' to 'Text'. To get the text of this run, use 'Get a run' with its ID and that format. The JSON reader says: ${asError(thrown).message}`,
-			details: { ...details, output: run.output },
+			details: { ...details, output: seen.output },
 		});
 	}
 }
 
 /** An earlier attempt's result under the current options; unchanged if its run had not finished. */
 export function resultOfNow(item: ItemThatIs<'done'>, options: WaitOptions): Item {
+	const { run } = item;
 	const seen = finishedRunOf(item);
-	return item.run && seen ? resultOf(item, seen, item.run, options) : item;
+	return run && seen ? resultOf({ ...item, run }, seen, options) : item;
 }
 
 /** The finished run that is output; undefined if none is. */
@@ -67,14 +66,9 @@ export function shownOf({ outputs, isJson }: ItemThatIs<'done'>): IDataObject[] 
 	return outputs.map((output) => ({ ...output, output: parseJsonOutput(String(output.output)) }));
 }
 
-/** Whether the output is a run that had not finished: it was not waited for, or had reached its time limit. */
-function isOfUnfinishedRun({ outputs: [output] }: ItemThatIs<'done'>): boolean {
-	return isRun(output) && !isFinished(output);
-}
-
 /** What a model that gets this item from its tool is to do; undefined if the output says all. */
-export function adviceOn(item: ItemThatIs<'done'>): string | undefined {
-	if (!isOfUnfinishedRun(item)) return undefined;
+export function adviceOn({ outputs: [output] }: ItemThatIs<'done'>): string | undefined {
+	if (!isRun(output) || isFinished(output)) return undefined;
 	return 'The run has not finished and continues at the service. Do not start another one: its result can be fetched later, by its agent_id and run_id.';
 }
 
@@ -124,7 +118,7 @@ export function noAnswer(item: Waiting, met: Failure, limitOn: number): Item {
 			`The last poll failed: ${withoutPeriod(met.message.replace(nameRun(run), ''))}.`,
 			met.description,
 		),
-		details: { ...met.details, agent_id: run.agentId, run_id: run.runId },
+		details: met.details,
 	});
 }
 
@@ -159,7 +153,7 @@ function say(error: unknown): string {
  * The run as an output item. Its keys are in the order in which a table shows them, the result first. An
  * empty error is left out: with Retry On Fail, n8n would take it for a failed attempt (n8n 1 also a null).
  */
-export function outputOf(run: Run, { agentId, runId }: RunIds): IDataObject {
+export function outputOf(run: Run, { agentId, runId }: Omit<KnownRun, 'baseUrl'>): IDataObject {
 	const { status, output, error, ...rest } = run;
 	const said = isNothing(error) ? undefined : error;
 	const ids = { agent_id: agentId, run_id: runId };

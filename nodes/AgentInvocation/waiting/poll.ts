@@ -17,7 +17,7 @@ import { requestTimeouts, type Service } from '../service/service';
 import type { Run } from '../service/types';
 import { durationsOf } from './durations';
 import { noAnswer, resultOf, timeIsUp } from './output';
-import { delayAfterTemporaryFailure, TRIAL_MS } from './schedule';
+import { storableDelayAfterFailure, TRIAL_MS } from './schedule';
 import { dueAfter, leastDelayMs, limitOf, scheduledDelay, type Pass } from './wait';
 
 /** How long after a wait has begun a run is polled on although the service does not know it yet, in ms. */
@@ -83,15 +83,15 @@ export async function pollRun(item: Waiting, polling: Polling): Promise<Item> {
 function afterSeeing(item: Waiting, answer: Answer, seen: Run, pass: Pass): Item {
 	const { run, wait } = item;
 	if (isFinished(seen)) {
-		durationsOf(run.baseUrl, run.agentId).learn(seen);
-		const result = resultOf(item, seen, run, wait.options);
+		durationsOf(run).learn(seen);
+		const result = resultOf(item, seen, wait.options);
 		const hasFailed = result.is === 'failed' && !hasSucceeded(seen);
 		return wait.mayBeginAgain && hasFailed ? toBegin(item.earlier) : result;
 	}
 	const limitOn = limitOf(wait, pass);
-	const askedOn = pass.time.dateOf(answer.sentAt ?? 0);
-	if (askedOn >= limitOn) return timeIsUp(item, seen, limitOn);
-	const isFresh = Math.round(askedOn - wait.beganOn) < TRIAL_MS;
+	const sentOn = pass.time.dateOf(answer.sentAt ?? 0);
+	if (sentOn >= limitOn) return timeIsUp(item, seen, limitOn);
+	const isFresh = Math.round(sentOn - wait.beganOn) < TRIAL_MS;
 	const isOnTrial = (wait.isOnTrial && isFresh) || undefined;
 	const next = {
 		...item,
@@ -105,18 +105,18 @@ function afterFailing(item: Waiting, answer: Answer, polling: Polling, polledOn:
 	const limitOn = limitOf(wait, polling);
 	const isAtLimit = polledOn >= limitOn;
 	const askedMs = isOfRateLimit(answer) ? 0 : retryAfterMs(answer);
-	const isToCome = isNotThereYet(answer, wait, polling);
-	if (isToCome && !isAtLimit)
+	const isUnknown = isUnknownYet(answer, wait, polling);
+	if (isUnknown && !isAtLimit)
 		return dueAfter(item, scheduledDelay(item, polling), askedMs, polling);
 	const failure = explainAnswer(answer, run);
 	const purpose = wait.status === undefined ? 'firstPoll' : 'poll';
 	const isBrief = isRetriedBriefly(answer, purpose);
 	const briefAnswers = wait.briefAnswers + (isBrief ? 1 : 0);
-	if (!isToCome && !isRetried(answer, purpose, briefAnswers)) {
+	if (!isUnknown && !isRetried(answer, purpose, briefAnswers)) {
 		const isGone = failure.details.code === 'run_not_found';
 		if (!wait.mayBeginAgain || !isGone) return failed(item, failure);
 		const [own, ...others] = recordsOf(item);
-		return toBegin([{ ...own!, isGone }, ...others]);
+		return toBegin([{ ...own!, isGone: true }, ...others]);
 	}
 	const met: Wait = { ...wait, failuresInARow: wait.failuresInARow + 1, briefAnswers };
 	if (isAtLimit && met.graceBeganOn === undefined) {
@@ -164,18 +164,18 @@ function delayAfterFailing(item: Waiting, answer: Answer, polling: Polling): num
 	const { limiter } = polling.service;
 	const { wait } = item;
 	if (isOfRateLimit(answer)) {
-		const pauseMs = limiter.pausedUntil - clock.now() - BEFORE_PAUSE_ENDS_MS;
+		const pauseMs = limiter.pausedUntilFor('poll') - clock.now() - BEFORE_PAUSE_ENDS_MS;
 		// A poll that was not sent need not keep the shortest delay between polls.
 		const leastMs = answer.kind === 'late' ? 0 : leastDelayMs(wait);
 		return Math.max(pauseMs, refusedBackoffMs(wait.failuresInARow), leastMs);
 	}
 	const backoff = backoffMs(answer, wait.failuresInARow);
 	if (wait.graceBeganOn !== undefined) return backoff;
-	return delayAfterTemporaryFailure(wait.failuresInARow, scheduledDelay(item, polling), backoff);
+	return storableDelayAfterFailure(wait.failuresInARow, scheduledDelay(item, polling), backoff);
 }
 
 /** Whether a run that was just created is perhaps not known yet to the part of the service that was asked. */
-function isNotThereYet(
+function isUnknownYet(
 	{ serviceError }: Answer,
 	{ status, beganOn }: Wait,
 	{ time }: Pass,

@@ -94,7 +94,7 @@ function worthwhilePoll(endsMs: readonly number[]): number {
  * @param backoffMs the pause after a failure
  * @returns ms
  */
-export function delayAfterTemporaryFailure(
+export function storableDelayAfterFailure(
 	failures: number,
 	scheduledMs: number,
 	backoffMs: number,

@@ -123,6 +123,6 @@ export function scheduledDelay({ run, wait }: Waiting, { time }: Pass): number {
 		waitedMs: Math.max(time.date() - wait.beganOn, 0),
 		pollIntervalMs: wait.options.pollIntervalMs,
 		leastMs: leastDelayMs(wait),
-		endsMs: durationsOf(run.baseUrl, run.agentId).endsMs,
+		endsMs: durationsOf(run).endsMs,
 	});
 }

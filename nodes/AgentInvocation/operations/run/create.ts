@@ -2,7 +2,7 @@ import type { IDataObject, IExecuteFunctions, INodeProperties } from 'n8n-workfl
 
 import { clock } from '../../clock';
 import { readBoolean, readNumber, readOptions } from '../../readValue';
-import { AUTOMATIC, fixedAt, OF_DRY_RUNS, type Concurrency } from '../../items/concurrency';
+import { AUTOMATIC, fixedAt, ofDryRuns, type Concurrency } from '../../items/concurrency';
 import { UnansweredError, UnsafeError } from '../../failure';
 import { done, type Item, type NotBegun } from '../../item';
 import { dryRun } from '../../service/endpoints';
@@ -17,7 +17,7 @@ import { notInTools, parameterFields } from './parameterFields';
 import { readBindings } from './parameters';
 import {
 	fingerprintOf,
-	goOnFrom,
+	continueFrom,
 	identify,
 	startRun,
 	startsUntil,
@@ -53,7 +53,7 @@ const createOptionFields: INodeProperties[] = [
 		typeOptions: CONCURRENCY_RANGE,
 		default: 0,
 		description:
-			'How many input items the node works on at a time. An expression is evaluated for the first item. 0 is automatic: ten items begin. Once one of their runs has succeeded, or all have lasted 5 seconds, the others begin as fast as the service accepts them.',
+			'How many input items the node works on at a time. An expression is evaluated for the first item. 0 is automatic: ten items begin. Once one of their runs has succeeded, or all have lasted 4 seconds, the others begin as fast as the service accepts them.',
 	},
 	{
 		displayName: 'Retry Create on Server Error',
@@ -108,7 +108,7 @@ function concurrency(context: IExecuteFunctions): Concurrency {
 	const maxConcurrency = context.getNodeParameter('options.maxConcurrency', 0, 0);
 	const range = { ...CONCURRENCY_RANGE, whole: true };
 	const count = readNumber(maxConcurrency, 'Max Concurrency', range);
-	if (!startsRun(context, 0)) return { ...OF_DRY_RUNS, most: count || OF_DRY_RUNS.most };
+	if (!startsRun(context, 0)) return ofDryRuns(count || Infinity);
 	return count > 0 ? fixedAt(count) : AUTOMATIC;
 }
 
@@ -161,7 +161,7 @@ interface GivenItem extends Wanted {
 async function readItem(item: NotBegun, work: ItemWork): Promise<Item | GivenItem> {
 	const { context, itemIndex } = work;
 	const plan = await readWaitPlan(work, true);
-	const continued = goOnFrom(item, work, plan);
+	const continued = continueFrom(item, work, plan);
 	if (continued) return continued;
 	const agent = readAgent(context.getNodeParameter('agentId', itemIndex, ''));
 	const listed = async () => (await agentOf(agent, work)).parameters;

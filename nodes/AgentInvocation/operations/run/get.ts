@@ -10,7 +10,7 @@ import { agentField } from '../agentField';
 import { findAgent, readAgent } from '../findAgent';
 import { readRunId } from '../ids';
 import type { ItemWork, Operation } from '../../items/operation';
-import { goOnFrom } from './startRun';
+import { continueFrom } from './startRun';
 import { waitForCompletion, waitOptionFields } from './waitOptionFields';
 import { readWaitPlan } from '../../items/waitPlan';
 
@@ -53,7 +53,7 @@ export const get: Operation = {
 async function begin(item: NotBegun, work: ItemWork): Promise<Item> {
 	const { context, itemIndex, service, parking, signal } = work;
 	const plan = await readWaitPlan(work, false);
-	const continued = plan.waits ? goOnFrom(item, work, plan) : undefined;
+	const continued = plan.waits ? continueFrom(item, work, plan) : undefined;
 	if (continued) return continued;
 	const given = readAgent(context.getNodeParameter('agentId', itemIndex, ''));
 	const runId = readRunId(context.getNodeParameter('runId', itemIndex, ''));
@@ -61,5 +61,5 @@ async function begin(item: NotBegun, work: ItemWork): Promise<Item> {
 	const run = { baseUrl: service.baseUrl, agentId, runId };
 	if (plan.waits) return beginWait(item, run, plan, parking);
 	const seen = await read(service, getRun(agentId, runId), run, { signal });
-	return resultOf({ ...item, run }, seen, run, plan.options);
+	return resultOf({ ...item, run }, seen, plan.options);
 }

@@ -56,13 +56,13 @@ export async function identify(
 ): Promise<Item | Identified> {
 	const { baseUrl } = work.service;
 	const asGiven = fingerprintOf(baseUrl, agent, bindings);
-	const continued = goOnFrom(item, work, plan, asGiven);
+	const continued = continueFrom(item, work, plan, asGiven);
 	if (continued) return continued;
 
 	const agentId = await findAgent(agent, work);
 	if (work.signal.aborted) return item;
 	const byId = fingerprintOf(baseUrl, agentId, bindings);
-	const continuedById = goOnFrom(item, work, plan, byId);
+	const continuedById = continueFrom(item, work, plan, byId);
 	return continuedById ?? { agentId, fingerprints: [...new Set([byId, asGiven])] };
 }
 
@@ -87,7 +87,7 @@ export async function startRun(item: NotBegun, wanted: Wanted, work: ItemWork): 
 	const deadline = startsUntil(plan, work);
 	const patience = { since: clock.now(), patienceMs, deadline, signal };
 	const answer = await sendWithRetry(service, request, purpose, patience);
-	// It was not sent, so the item is as it was.
+	// The last request was not sent, and those before it have started nothing.
 	if (answer.kind === 'aborted') return item;
 	const tooLate = whyTooLate(answer, deadline, agentId);
 	if (tooLate) return failed(item, tooLate);
@@ -100,8 +100,8 @@ export async function startRun(item: NotBegun, wanted: Wanted, work: ItemWork): 
 		return waitOrOutput(inDoubt, { baseUrl, agentId, runId }, work, plan, { lastSeen, askedMs });
 	}
 	// Whoever sets 'Retry Create on Server Error' takes a 5xx to mean that nothing was started.
-	const isTakenForNothing = retryOnServerError && answer.kind === 'serverError';
-	const mayHaveStarted = answerKinds[answer.kind].mayHaveStarted && !isTakenForNothing;
+	const countsAsNotStarted = retryOnServerError && answer.kind === 'serverError';
+	const mayHaveStarted = answerKinds[answer.kind].mayHaveStarted && !countsAsNotStarted;
 	const failure = explainAnswer(answer, { agentId, bindings, startsRun: true, baseUrl });
 	// What an earlier attempt has left of the item is still there to go on from.
 	return failed(mayHaveStarted ? inDoubt : item, failure);
@@ -115,7 +115,7 @@ export async function startRun(item: NotBegun, wanted: Wanted, work: ItemWork): 
  * @param fingerprint of what the item would start now; absent if that is not known yet
  * @returns undefined if there is nothing to go on from
  */
-export function goOnFrom(
+export function continueFrom(
 	{ earlier = [] }: NotBegun,
 	work: ItemWork,
 	plan: WaitPlan,
@@ -156,7 +156,14 @@ function waitOrOutput(
 ): Item {
 	const begun = { options, where, isOnTrial, ...known };
 	const waiting = beginWait(item, run, begun, parking);
-	if (!isRunId(run.runId)) return refuseRunId(waiting);
+	if (!isRunId(run.runId)) {
+		// The item keeps the run, so no other one is started for it.
+		return failed(waiting, {
+			message: 'The run was started, but its ID cannot be used in an address',
+			description: 'Its result can only be looked up at the service itself.',
+			details: {},
+		});
+	}
 	const { lastSeen } = known;
 	return waits || !lastSeen ? waiting : done(waiting, [outputOf(lastSeen, run)]);
 }
@@ -181,18 +188,6 @@ export function whyTooLate(
 			"Raise the timeout (in the workflow's settings, or n8n's EXECUTIONS_TIMEOUT), let the node work on more items at a time, or turn off 'Wait for Completion'.",
 		details: { agent_id: agentId },
 	};
-}
-
-/**
- * Fails an item whose run has an ID that cannot be part of a path. It keeps that run, so no other one is
- * started for it.
- */
-function refuseRunId(item: Item): Item {
-	return failed(item, {
-		message: 'The run was started, but its ID cannot be used in an address',
-		description: 'Its result can only be looked up at the service itself.',
-		details: {},
-	});
 }
 
 /**

@@ -81,7 +81,7 @@ export const changed: PlantedDefect[] = [
 	plant(
 		'a run that one attempt does not find is forgotten',
 		'waiting/poll.ts',
-		'return toBegin([{ ...own!, isGone }, ...others]);',
+		'return toBegin([{ ...own!, isGone: true }, ...others]);',
 		'return toBegin(own ? others : []);',
 	),
 	plant(
@@ -93,7 +93,7 @@ export const changed: PlantedDefect[] = [
 	plant(
 		"a 'Get a run' that is to wait gives what it had seen before",
 		'operations/run/get.ts',
-		'resultOf({ ...item, run }, seen',
-		'resultOf(item, seen',
+		'return resultOf({ ...item, run }, seen, plan.options);',
+		'return { ...resultOf({ ...item, run }, seen, plan.options), run: undefined };',
 	),
 ];

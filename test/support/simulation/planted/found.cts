@@ -312,8 +312,8 @@ export const found: PlantedDefect[] = [
 	plant(
 		'a create that gets no answer keeps other items from beginning',
 		'items/loop.ts',
-		'const HOLD_MS = 5_000;',
-		'const HOLD_MS = 500_000;',
+		'const CHECKPOINT_WAIT_MS = 5_000;',
+		'const CHECKPOINT_WAIT_MS = 500_000;',
 	),
 	plant(
 		'creates go on side by side while the service fails',

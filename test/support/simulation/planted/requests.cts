@@ -11,7 +11,7 @@ export const ofRequests: PlantedDefect[] = [
 	plant(
 		'creates that are refused go before polls that have waited',
 		'service/rateLimiter.ts',
-		'paces.areCreatesRefused && this.queues.pollBefore(paces.pausedUntil)',
+		"paces.areCreatesRefused && this.queues.pollBefore(paces.pausedUntilFor('poll'))",
 		'undefined',
 	),
 	plant(
@@ -140,7 +140,7 @@ export const ofRequests: PlantedDefect[] = [
 	plant(
 		'waiting does not end at the time limit',
 		'waiting/poll.ts',
-		'if (askedOn >= limitOn) return timeIsUp(item, seen, limitOn);',
+		'if (sentOn >= limitOn) return timeIsUp(item, seen, limitOn);',
 		'',
 	),
 	plant(
