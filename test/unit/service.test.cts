@@ -167,14 +167,18 @@ describe('the API key', () => {
 
 	test.each(forms)('is taken out %s, too', async (_, form) => {
 		const { host, service } = await open({
-			body: JSON.stringify({ run_id: RUN_ID, status: 'x', output: `before ${form} after` }),
+			body: JSON.stringify({
+				run_id: RUN_ID,
+				status: 'x',
+				output: `before ${form.toString()} after`,
+			}),
 		});
 		host.credential = { baseUrl: BASE_URL, apiKey: SECRET };
 		later();
 		const { body } = await service.send(getRun(7, RUN_ID));
 		expect(formsIn(JSON.stringify(body), SECRET)).toEqual([]);
-		const shown = expect.stringMatching(/^before .{0,2}\(API key\).{0,4} after$/);
-		expect(body).toMatchObject({ output: shown });
+		const { output } = body as { output: string };
+		expect(output).toMatch(/^before .{0,2}\(API key\).{0,4} after$/);
 	});
 
 	test('is taken out as other writers of addresses and JSON have it, too', async () => {

@@ -1,13 +1,7 @@
 import type { IExecuteFunctions } from 'n8n-workflow';
 
 import { hostVersion, isTool, runsInAgent, workflowSettings } from './host';
-
-/**
- * The major versions of n8n in which parking was tried. Add a version once `npm run test:e2e`, `test:faults` and
- * `test:queue` pass with it in this list. If npm does not have that n8n, `parking` and `restart` of e2e must pass in
- * n8n's image, as .github/workflows/compat.yml runs them.
- */
-const TRIED_VERSIONS = [1, 2];
+import { TRIED_VERSIONS } from './triedVersions';
 
 /** The ID of an execution in n8n's engine v2, a UUID of version 7. Those of the engine v1 are whole numbers. */
 const ID_IN_ENGINE_V2 = /^[\da-f]{8}-[\da-f]{4}-7[\da-f]{3}-/i;
