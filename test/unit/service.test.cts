@@ -195,6 +195,15 @@ describe('the API key', () => {
 		});
 	});
 
+	// Were all of them part of one pattern, this would go on for minutes.
+	test('is looked for in a text of backslashes, too', async () => {
+		const output = '\\'.repeat(400_000);
+		const { service } = await open({
+			body: JSON.stringify({ run_id: RUN_ID, status: 'x', output }),
+		});
+		expect(await service.send(getRun(7, RUN_ID))).toMatchObject({ body: { output } });
+	});
+
 	test('is taken out once, however short', async () => {
 		const error = { code: 'no', message: 'not k', request_id: 'r' };
 		const { host, service } = await open({ statusCode: 401, body: JSON.stringify({ error }) });
