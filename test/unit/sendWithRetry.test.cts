@@ -63,6 +63,36 @@ describe('a create is sent again only when the first surely started nothing', ()
 	});
 });
 
+test('a create whose credential takes long to be read is not taken for one that came later', async () => {
+	const limiter = new RateLimiter();
+	const sentAt = new Map<string, number>();
+	const create = async (name: string, readsMs: number, takesMs: number, answer: Answer) => {
+		const service = {
+			baseUrl: '',
+			limiter,
+			renew: () => clock.sleep(readsMs),
+			async send() {
+				sentAt.set(name, clock.now());
+				await clock.sleep(takesMs);
+				return answer;
+			},
+		} as unknown as Service;
+		const patience = { since: clock.now(), patienceMs: 60_000 };
+		await sendWithRetry(service, createRun(1, []), 'create', patience);
+	};
+	const carried: Answer = { kind: 'ok', status: 202 };
+	// From now on, they go one at a time, but wait for none that takes longer than five seconds.
+	await settle(create('failed', 0, 10, { kind: 'serverError', status: 500 }));
+	await settle(
+		Promise.all([
+			create('read for long', 7_000, 0, { kind: 'notSent' }),
+			create('next', 0, 4_000, carried),
+			create('last', 0, 0, carried),
+		]),
+	);
+	expect(sentAt.get('last')! - sentAt.get('next')!).toBeGreaterThanOrEqual(4_000);
+});
+
 test('a rate limit is waited out as long as the patience lasts, other trouble of a read only briefly', async () => {
 	expect((await send('rateLimited', 'read', 3_600_000)).sent).toBeGreaterThan(30);
 	expect((await send('serverError', 'read', 3_600_000)).sent).toBe(5);

@@ -102,9 +102,9 @@ export class RateLimiter {
 	/**
 	 * Learns from an answer.
 	 *
-	 * @param sentAt when its request was sent, by the clock
+	 * @param turnAt when its request had its turn, by the clock
 	 */
-	learn(priority: Priority, answer: Answer, sentAt: number): void {
+	learn(priority: Priority, answer: Answer, turnAt: number): void {
 		const pausedUntil = this.paces.pausedUntilFor(priority);
 		const isRefused = answer.kind === 'rateLimited';
 		if (isRefused) this.isAfterRefusal = true;
@@ -114,7 +114,7 @@ export class RateLimiter {
 			this.refusal = undefined;
 			this.carriedAt = clock.now();
 		}
-		this.paces.learn(priority, answer, sentAt, clock.now());
+		this.paces.learn(priority, answer, turnAt, clock.now());
 		if (this.paces.opensFirstAt < this.sleepsUntil) this.waking.abort();
 		if (this.paces.pausedUntilFor(priority) === pausedUntil) return;
 		for (const waiter of this.queues.waiters) this.settleIfLate(waiter);

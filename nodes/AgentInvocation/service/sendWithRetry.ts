@@ -42,12 +42,14 @@ export async function sendOnce<T>(
 	if (turn === 'aborted') return { kind: 'aborted' };
 	if (turn === 'late') return { ...limiter.refusalOf(priority), kind: 'late' };
 
+	// By this, the limiter knows the request again, however long the credential takes to be read.
+	const turnAt = clock.now();
 	await within(deadline - clock.now(), orAborted(service.renew(), signal));
 	const sentAt = clock.now();
 	if (turn === 'released') return await sendOnce(service, request, patience);
 	if (service.limiter !== limiter || signal?.aborted || sentAt >= deadline) {
 		// It waited under the former key, was aborted, or is too late by now.
-		limiter.learn(priority, { kind: 'notSent' }, sentAt);
+		limiter.learn(priority, { kind: 'notSent' }, turnAt);
 		return await sendOnce(service, request, patience);
 	}
 	const usualMs = request.timeoutMs ?? requestTimeouts[request.method];
@@ -57,7 +59,7 @@ export async function sendOnce<T>(
 	const sending = within(2 * usualMs, service.send({ ...request, timeoutMs })).then(
 		(answer = OVERDUE) => {
 			// Once for each turn, even if nobody waits for the answer any more.
-			limiter.learn(priority, answer, sentAt);
+			limiter.learn(priority, answer, turnAt);
 			return { ...answer, sentAt };
 		},
 	);
