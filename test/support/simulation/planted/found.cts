@@ -316,6 +316,12 @@ export const found: PlantedDefect[] = [
 		'const CHECKPOINT_WAIT_MS = 500_000;',
 	),
 	plant(
+		'a request is known again by when it was sent',
+		'service/sendWithRetry.ts',
+		'limiter.learn(priority, answer, turnAt);',
+		'limiter.learn(priority, answer, sentAt);',
+	),
+	plant(
 		'creates go on side by side while the service fails',
 		'service/pacesByPriority.ts',
 		'if (startsRun && leavesDoubt(answer)) {\n			this.createsCarried = 0;',

@@ -140,6 +140,44 @@ export const heldUpBatches: fc.Arbitrary<Part> = fc.record({
 	kills: noKills,
 });
 
+/** Creates fail now and then while another execution's credential takes long to be read. */
+export const slowCredentials: fc.Arbitrary<Part> = fc.record({
+	service: services({
+		...untroubled,
+		tripMs: fc.constant([1_000, 5_000]),
+		faults: fc.array(
+			faultOf(fc.constant<FaultKind>('badGateway'), fc.constant('create')).map((made) => ({
+				...made,
+				share: 0.3,
+				fromMs: 0,
+				untilMs: 100_000,
+			})),
+			{ minLength: 1, maxLength: 1 },
+		),
+	}),
+	executions: fc.tuple(
+		executionWith({
+			...batch,
+			items: itemsOf(itemThat(ms(20_000), 'succeeded'), 20, 60),
+			onError: fc.constant('continueRegularOutput'),
+			options: optionsWith(unbounded),
+		}),
+		executionWith({
+			...batch,
+			items: itemsOf(itemThat(ms(20_000), 'succeeded'), 2, 10),
+			onError: fc.constant('continueRegularOutput'),
+			credentialAway: fc.record({
+				fromMs: ms(30_000),
+				forMs: fc.integer({ min: 6_000, max: 60_000 }),
+				hangs: fc.constant(true),
+			}),
+			startsAtMs: ms(20_000),
+			options: optionsWith(unbounded),
+		}),
+	),
+	kills: noKills,
+});
+
 /** The service is away while a batch begins. */
 export const outages: fc.Arbitrary<Part> = fc
 	.record({ fromMs: ms(5_000), forMs: ms(200_000) })

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { mostly, ms, sometimes, withoutAbsent } from './arbitraries.cts';
 import { executionWith } from './executions.cts';
 import type { Part } from './aim.cts';
-import { failingBatches, heldUpBatches, outages } from './aimsAtBatches.cts';
+import { failingBatches, heldUpBatches, outages, slowCredentials } from './aimsAtBatches.cts';
 import { changedAfterCrashes, changedAfterFailures, changedNodes } from './aimsAtChanges.cts';
 import {
 	afterLostCreates,
@@ -90,6 +90,7 @@ export const worlds: fc.Arbitrary<World> = fc
 			{ weight: 1, arbitrary: failingBatches },
 			{ weight: 1, arbitrary: heldUpBatches },
 			{ weight: 1, arbitrary: outages },
+			{ weight: 1, arbitrary: slowCredentials },
 		),
 		fc.nat(),
 		mostly<string>('2.41.0', 4, fc.constantFrom('1.123.81', '2.35.0', '3.0.0')),
