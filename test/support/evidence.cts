@@ -266,10 +266,9 @@ function soaked(report: Report): string {
 function simulatedWorlds(report: Report): string {
 	const worlds = said(report, /^([\d,]+) worlds, /m);
 	const broken = said(report, /; (\d+) broke a promise/);
-	// Reports of before 2026-11-28 passed over one promise.
-	const [, uncounted] = /Not counted[^`]*`\^([^`]+)`/.exec(report.text) ?? [];
-	const but = uncounted ? ` (not counted: '${uncounted}')` : '';
-	return `${worlds} random situations: ${broken} broke a promise${but}`;
+	// The report of 2026-11-28 says so of what it found.
+	const since = report.text.includes('are mended since') ? ', which is mended since' : '';
+	return `${worlds} random situations: ${broken} broke a promise${since}`;
 }
 
 function plantedDefects(report: Report): string {
