@@ -27,6 +27,12 @@ export function formsOf(text: string): Map<string, Buffer> {
 	return forms;
 }
 
+/** The same without those in UTF-16, which no answer could have: its body is text already. */
+export function textFormsOf(text: string): Map<string, string> {
+	const forms = [...formsOf(text)].filter(([name]) => !name.includes('UTF-16'));
+	return new Map(forms.map(([name, form]) => [name, form.toString()]));
+}
+
 /** The forms in which a text is there. */
 export function formsIn(bytes: Buffer | string, text: string): string[] {
 	const haystack = Buffer.from(bytes);

@@ -1,4 +1,4 @@
-import { formsOf } from '../../keySearch.cts';
+import { textFormsOf } from '../../keySearch.cts';
 import type { SeenRequest } from './history.cts';
 import type { FaultKind, FaultSpec } from './world.cts';
 
@@ -16,16 +16,9 @@ export function apiKeyOf(key: number): string {
 	return `secret/key+${key}&of"an-organization`;
 }
 
-/** The forms in which a text may hold the key. Text in UTF-16 is none that an answer could have. */
-export function keyFormsOf(apiKey: string): string[] {
-	return [...formsOf(apiKey)].flatMap(([name, form]) =>
-		name.includes('UTF-16') ? [] : [form.toString()],
-	);
-}
-
 /** The key as a service or a proxy may quote it. */
 function quotedKey({ number, key }: SeenRequest): string {
-	const forms = keyFormsOf(apiKeyOf(key));
+	const forms = [...textFormsOf(apiKeyOf(key)).values()];
 	return forms[number % forms.length]!;
 }
 

@@ -1,4 +1,4 @@
-import { keyFormsOf } from '../answers.cts';
+import { textFormsOf } from '../../../keySearch.cts';
 import type { Facts } from './facts.cts';
 
 const LONGEST_MESSAGE = 2_000;
@@ -35,7 +35,8 @@ export function speaksPlainly(facts: Facts): string[] {
 	const text = all.join('\n');
 	const used = new Set(history.requests.map(({ key }) => history.apiKeys[key] ?? ''));
 	const keys = [...used].filter(
-		(apiKey) => apiKey !== '' && keyFormsOf(apiKey).some((form) => text.includes(form)),
+		(apiKey) =>
+			apiKey !== '' && [...textFormsOf(apiKey).values()].some((form) => text.includes(form)),
 	);
 	return [
 		...new Set(wrong),
