@@ -1,3 +1,4 @@
+import fc from 'fast-check';
 import type {
 	IAdditionalCredentialOptions,
 	IDataObject,
@@ -12,12 +13,20 @@ import {
 	listAgents,
 } from '../../nodes/AgentInvocation/service/endpoints.ts';
 import { openService } from '../../nodes/AgentInvocation/service/service.ts';
+import { withoutApiKey } from '../../nodes/AgentInvocation/service/withoutApiKey.ts';
 import { formsIn, SECRET, textFormsOf } from '../support/keySearch.cts';
 import { settled } from '../support/outcome.cts';
 
 const BASE_URL = 'https://agents.example.com/api/v1';
 const RUN_ID = '11111111-2222-4333-8444-555555555555';
 const KEY = 'a-key-of-some-length';
+
+/** Keys of characters that one format or another escapes. */
+const escapedKeys = fc.string({
+	unit: fc.constantFrom(...'\\"/&<>%+=\'. u0aé😀'),
+	minLength: 8,
+	maxLength: 40,
+});
 
 beforeEach(() => jest.useFakeTimers());
 afterEach(() => jest.useRealTimers());
@@ -199,6 +208,32 @@ describe('the API key', () => {
 			body: JSON.stringify({ run_id: RUN_ID, status: 'x', output }),
 		});
 		expect(await service.send(getRun(7, RUN_ID))).toMatchObject({ body: { output } });
+	});
+
+	// Where one pattern can find a text in many ways, what is nearly the key takes hours.
+	test('is taken out whatever its characters, also after what is nearly the key', () =>
+		fc.assert(
+			fc.property(
+				escapedKeys,
+				fc.constantFrom('\\', '%5C', '&amp;', '\\u005c'),
+				(apiKey, noise) => {
+					const forms = [...textFormsOf(apiKey).values()];
+					const texts = forms.map((form) => form.slice(0, -1) + noise.repeat(100) + form);
+					const { body } = withoutApiKey({ kind: 'ok', body: texts }, apiKey);
+					expect(body!.filter((text, index) => text.includes(forms[index]!))).toEqual([]);
+				},
+			),
+		));
+
+	test('is taken out wholly where it ends with what HTML escapes', async () => {
+		const { host, service } = await open({
+			body: JSON.stringify({ run_id: RUN_ID, status: 'x', output: 'key-of-r&amp;d&amp; key' }),
+		});
+		host.credential = { baseUrl: BASE_URL, apiKey: 'key-of-r&d&' };
+		later();
+		expect(await service.send(getRun(7, RUN_ID))).toMatchObject({
+			body: { output: '(API key) key' },
+		});
 	});
 
 	test('is taken out once, however short', async () => {

@@ -22,18 +22,30 @@ export function withoutApiKey<T>(answer: Answer<T>, apiKey: string): Answer<T> {
 	};
 }
 
-// As many as JSON within JSON within JSON has before a character. Without a bound, a text of many would take minutes.
-const SLASHES = '\\\\{0,8}';
-
-/** Finds the key as it is, or with characters as they stand in an address, in JSON or in HTML. */
+/** Finds the key as it is, or with characters as they stand in an address, in a form, in JSON or in HTML. */
 function inText(apiKey: string): string {
-	return Array.from(apiKey, (character) => {
+	// A character is one part with the backslashes before it: as parts of their own, they could be found in many ways.
+	const parts = apiKey.split(/(?<=[^\\])/u).map((part) => {
+		const character = part.replaceAll('\\', '');
+		const ownSlashes = part.length - character.length;
 		const inAddress = Buffer.from(character).toString('hex').replace(/../g, '%$&');
-		const inJson = `${SLASHES}u${character.charCodeAt(0).toString(16).padStart(4, '0')}`;
-		const forms = [`${SLASHES}${escaped(character)}`, inAddress, inAddress.toUpperCase(), inJson];
-		if (/\W/.test(character)) forms.push('&#?\\w{2,6};');
-		return `(?:${forms.join('|')})`;
-	}).join('');
+		const forms = [escaped(character), inAddress, inAddress.toUpperCase(), inJson(character)];
+		if (character === ' ') forms.push('\\+');
+		if (/\W/.test(character)) forms.unshift('&#?\\w{2,6};');
+		return `${slashes(ownSlashes)}(?:${forms.join('|')})`;
+	});
+	return parts.join('');
+}
+
+function inJson(character: string): string {
+	const units = character.split('').map((unit) => unit.charCodeAt(0).toString(16).padStart(4, '0'));
+	return units.map((unit) => `u${unit}`).join(slashes(0));
+}
+
+/** As many as JSON within JSON within JSON has for them and the next character. Without a bound, it would take minutes. */
+function slashes(own: number): string {
+	const asTheyAre = `\\\\{${own},${8 * (own + 1)}}`;
+	return own === 0 ? asTheyAre : `(?:${asTheyAre}|(?:%5[cC]){${own}})`;
 }
 
 /** Finds the key's bytes in hexadecimal, and in Base64 wherever they begin: a name and a colon may come before them. */
