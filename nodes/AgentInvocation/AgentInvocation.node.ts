@@ -13,8 +13,10 @@ import { searchAgents } from './editor/searchAgents';
 import { describeParameters } from './editor/describeParameters';
 import { getAgentParameters } from './editor/getAgentParameters';
 import { carryOut, readAction } from './engine/suspend';
+import { asText } from './failure';
 import { processItems } from './items/processItems';
 import { operationFields, operations } from './operations';
+import { shorten } from './wording';
 
 export class AgentInvocation implements INodeType {
 	description: INodeTypeDescription = {
@@ -65,11 +67,15 @@ export class AgentInvocation implements INodeType {
 		if (action) return await carryOut(this, action);
 
 		const resource = this.getNodeParameter('resource', 0);
-		const operation = this.getNodeParameter('operation', 0);
+		const operation = asText(this.getNodeParameter('operation', 0));
 		const known = operations.get(`${resource} ${operation}`);
 		if (known) return await processItems(this, response, known);
-		throw new NodeOperationError(this.getNode(), `The operation '${operation}' is not known`, {
-			description: "Choose one in 'Operation'.",
-		});
+		throw new NodeOperationError(
+			this.getNode(),
+			`The operation '${shorten(operation)}' is not known`,
+			{
+				description: "Choose one in 'Operation'.",
+			},
+		);
 	}
 }

@@ -330,5 +330,7 @@ test('behind a second output, items that begin after a checkpoint look back at t
 test('an operation that is not known is an error, and never a create', async () => {
 	const { error } = await run(sandbox.current, { ...createRun(3), operation: 'watch' });
 	expect(error!.message).toBe("The operation 'watch' is not known");
+	const long = await run(sandbox.current, { ...createRun(3), operation: 'watch'.repeat(1_000) });
+	expect(long.error!.message.length).toBeLessThan(2_000);
 	expect(sandbox.current.requests).toEqual([]);
 });

@@ -92,6 +92,8 @@ function said({ file, text }: Report, pattern: RegExp): string {
 const sum = (rows: Row[], head: string) =>
 	rows.reduce((total, row) => total + Number(row[head]), 0);
 
+const percent = (share: number) => `${Math.round(share * 100)}%`;
+
 const inWords = (count: number | string) => Number(count).toLocaleString('en');
 
 /** A claim of the pages, and what a report says about it. */
@@ -110,7 +112,7 @@ const KILLED = 'A real n8n 2 and n8n 1, not in queue mode';
 
 const EVIDENCE: Evidence[] = [
 	{
-		claim: 'A run is started at most once under faults of the service or the network',
+		claim: 'With default options, no fault of the service or the network starts a second run',
 		seen: startedUnderFaults,
 		where: ENGINE,
 		report: 'test/faults/REPORT.md',
@@ -131,7 +133,7 @@ const EVIDENCE: Evidence[] = [
 	...soak('test/soak/MINUTE.md', `${REAL}, under a limit per minute`),
 	...soak('test/soak/QUEUE.md', `${REAL} in queue mode`),
 	{
-		claim: 'The promises hold in situations that nobody wrote down',
+		claim: 'The promises hold in random situations',
 		seen: simulatedWorlds,
 		where: SIMULATED,
 		report: 'test/support/simulation/REPORT.md',
@@ -161,7 +163,7 @@ const EVIDENCE: Evidence[] = [
 		report: 'bench/RESULTS.md',
 	},
 	{
-		claim: 'Requests use most of the limits that services have',
+		claim: 'Requests use 70% or more of what common limits allow',
 		seen: limits,
 		where: SIMULATED,
 		report: 'bench/LIMITS.md',
@@ -218,7 +220,7 @@ function startedInKills(report: Report): string {
 	const moments = new Set(rows.map(({ moment }) => moment)).size;
 	const twice = rows.filter(({ first, retried }) => /\b2\//.test(`${first} ${retried}`));
 	if (twice.some(({ kept }) => kept !== 'nothing')) throw new Error('A run was started twice');
-	return `${rows.length * hosts} times n8n was ended, half of them by SIGKILL, at ${moments} moments: a second run only in ${twice.length * hosts} of them, when the user chose Retry and n8n had stored nothing`;
+	return `${rows.length * hosts} times n8n was stopped or killed, half of them by SIGKILL, at ${moments} moments: a second run only in ${twice.length * hosts} of them, when the user chose Retry and n8n had stored nothing`;
 }
 
 function resumedInKills(report: Report): string {
@@ -234,7 +236,7 @@ function resumedInKills(report: Report): string {
 function soak(report: ReportFile, where: string): Evidence[] {
 	return [
 		{
-			claim: 'Under load, the node starts no run twice, and what n8n has kept goes on',
+			claim: 'Under load, the node starts no run twice, and what n8n has stored continues',
 			seen: soaked,
 			where,
 			report,
@@ -260,14 +262,14 @@ function soaked(report: Report): string {
 	const { rows, ended, sameRuns, kills } = soakOf(report);
 	const areRetried = rows.every((row) => 'Retry: new runs' in row);
 	const others = areRetried ? 'began again, with new runs' : 'were not retried, or began again';
-	return `${inWords(runs)} runs in ${inWords(sum(rows, 'Executions'))} executions, with random faults, and n8n ended ${kills} times: the node started no run twice by itself. ${ended(rows)} executions ended with n8n: Retry continued ${sameRuns} with the same runs; the other ${ended(rows) - sameRuns} ${others}. All others have the output of each run, or say that a run may have been started`;
+	return `${inWords(runs)} runs in ${inWords(sum(rows, 'Executions'))} executions, with random faults, and n8n stopped or killed ${kills} times: the node started no run twice by itself. ${ended(rows)} executions ended with n8n: Retry continued ${sameRuns} with the same runs; the other ${ended(rows) - sameRuns} ${others}. All others have the output of each run, or say that a run may have been started`;
 }
 
 function simulatedWorlds(report: Report): string {
 	const worlds = said(report, /^([\d,]+) worlds, /m);
 	const broken = said(report, /; (\d+) broke a promise/);
 	// The report of 2026-11-28 says so of what it found.
-	const since = report.text.includes('are mended since') ? ', which is mended since' : '';
+	const since = report.text.includes('are mended since') ? '; both are fixed since' : '';
 	return `${worlds} random situations: ${broken} broke a promise${since}`;
 }
 
@@ -307,7 +309,7 @@ function limits(report: Report): string {
 	const rows = tableWith(report, 'This node: carried');
 	const carried = rows.map((row) => Number(row['This node: carried']));
 	const missed = tableWith(report, 'Missed').length;
-	return `${rows.length} limits, with windows of 1 to 60 s: the node uses ${Math.min(...carried)} to ${Math.max(...carried)} of each. ${missed} miss a target, each with its reason`;
+	return `${rows.length} limits, with windows of 1 to 60 s: the node uses ${percent(Math.min(...carried))} to ${percent(Math.max(...carried))} of each (above 100% if it allows a burst at first). For ${missed} it misses a target; the report has the reasons`;
 }
 
 function costOfWaiting(report: Report): string {
@@ -348,7 +350,7 @@ const EXCEPTIONS: Array<[report: ReportFile, says: (report: Report) => string]> 
 		(report) => {
 			const { rows, ended, kills } = soakOf(report);
 			const stored = rows.filter((row) => row['n8n keeps'] === 'the wait');
-			return `When n8n ends, executions that it has not stored end too. In half an hour in which it ended ${kills} times, these were ${ended(rows)} of ${inWords(sum(rows, 'Executions'))}. Of the ${sum(stored, 'Executions')} that store their waits, ${ended(stored)} were among them: n8n ended while it started or polled their runs, or resumed them before its own start was over. All runs continued at the service.`;
+			return `Stopping n8n also ends executions that are not stored at that moment: in half an hour with ${kills} stops, ${ended(rows)} of ${inWords(sum(rows, 'Executions'))}. Of these, ${ended(stored)} belong to the ${sum(stored, 'Executions')} that store their waits: n8n stopped while it started or polled their runs, or resumed them before its own start was over. All runs continued at the service.`;
 		},
 	],
 	[

@@ -11,11 +11,14 @@ export function formsOf(text: string): Map<string, Buffer> {
 		['in JSON', inJson(text, 1)],
 		['in JSON in JSON', inJson(text, 2)],
 		['in JSON in JSON in JSON', inJson(text, 3)],
+		['in JSON, each character by its number', Buffer.from(inJsonByNumbers(text))],
 		['in a URL', Buffer.from(encodeURI(text))],
 		['in a query', Buffer.from(encodeURIComponent(text))],
+		['in a query in a query', Buffer.from(encodeURIComponent(encodeURIComponent(text)))],
 		['in a form', Buffer.from(new URLSearchParams({ '': text }).toString().slice(1))],
 		['in HTML', Buffer.from(inHtml(text))],
 		['in hex', Buffer.from(Buffer.from(text).toString('hex'))],
+		['in capital hex', Buffer.from(Buffer.from(text).toString('hex').toUpperCase())],
 		['in UTF-16, little end first', Buffer.from(text, 'utf16le')],
 		['in UTF-16, big end first', Buffer.from(text, 'utf16le').swap16()],
 	]);
@@ -51,6 +54,12 @@ function inJson(text: string, times: number): Buffer {
 	let written = text;
 	for (let time = 0; time < times; time++) written = JSON.stringify(written).slice(1, -1);
 	return Buffer.from(written);
+}
+
+/** As some writers have it, with capital digits. */
+function inJsonByNumbers(text: string): string {
+	const numbers = text.split('').map((unit) => unit.charCodeAt(0).toString(16).toUpperCase());
+	return numbers.map((number) => `\\u${number.padStart(4, '0')}`).join('');
 }
 
 function inHtml(text: string): string {

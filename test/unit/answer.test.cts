@@ -129,6 +129,7 @@ describe('a response', () => {
 	test("has a run's ID with all its digits", () => {
 		const body = (id: string) => read(202, `{"run_id": ${id}, "status":"x"}`).body;
 		expect(body('12345678901234567890')).toEqual({ run_id: '12345678901234567890', status: 'x' });
+		expect(body('-1234567890123456789')).toMatchObject({ run_id: '-1234567890123456789' });
 		expect(body('1234567890')).toEqual({ run_id: 1234567890, status: 'x' });
 		const said = String.raw`"{\"run_id\": 12345678901234567890}"`;
 		expect(body(said)).toEqual({ run_id: '{"run_id": 12345678901234567890}', status: 'x' });

@@ -80,6 +80,17 @@ test.each<[unknown, string]>([
 	});
 });
 
+test('a key and an address that were swapped are not sent', () => {
+	const swapped = (baseUrl: string, apiKey: string) =>
+		outcomeOf(() => checkCredential({ baseUrl, apiKey }));
+	const said = { failure: { message: "'API Key' in the credential is a web address" } };
+	expect(swapped('sk-live-0123456789', 'agents.example.com')).toMatchObject(said);
+	expect(swapped(' sk_live_0123456789 ', 'agents.example.com:8443/api/v1')).toMatchObject(said);
+	// Addresses, with a key that only looks like one.
+	expect(swapped('agents', 'eyJhbGciOiJ9.eyJzdWIiOiIx.dBjftJeZ4CVP')).toMatchObject({ ok: true });
+	expect(swapped('agents.example.com', 'key.of.somebody')).toMatchObject({ ok: true });
+});
+
 describe('the key is added to a request', () => {
 	const { origin } = new URL(good.baseUrl);
 

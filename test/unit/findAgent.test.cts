@@ -6,6 +6,7 @@ import {
 	pickNamed,
 	readAgent,
 } from '../../nodes/AgentInvocation/operations/findAgent.ts';
+import { PassTime } from '../../nodes/AgentInvocation/clock.ts';
 import type { ItemWork } from '../../nodes/AgentInvocation/items/operation.ts';
 import { toAgent } from '../../nodes/AgentInvocation/service/types.ts';
 import type { Service } from '../../nodes/AgentInvocation/service/service.ts';
@@ -65,6 +66,8 @@ test.each<[unknown, string]>([
 	[' ', "'Run ID' is empty"],
 	[undefined, "'Run ID' is empty"],
 	['a/b', "'Run ID' is not a run ID: a/b"],
+	[1.5, "'Run ID' is not a run ID: 1.5"],
+	[2 ** 53, "'Run ID' is not a run ID: 9007199254740992"],
 	[{}, "'Run ID' is not a run ID: an object"],
 ])('%j as a run ID: %s', (given, message) => {
 	expect(outcomeOf(() => readRunId(given))).toEqual(failing(message));
@@ -109,6 +112,7 @@ describe('the list of agents', () => {
 	function execution(...answers: Array<Array<{ id: number; name: string }> | 'failing'>) {
 		let lists = 0;
 		const context = contextOf({});
+		const parking = { time: new PassTime(), latestEndOn: Infinity };
 		const node = () => {
 			const service = {
 				key: 'key',
@@ -127,7 +131,9 @@ describe('the list of agents', () => {
 			} as unknown as Service;
 			const { signal } = new AbortController();
 			return async (name: string) =>
-				await settled(findAgent(name, { context, service, signal } as unknown as ItemWork));
+				await settled(
+					findAgent(name, { context, service, signal, parking } as unknown as ItemWork),
+				);
 		};
 		return { node, lists: () => lists };
 	}

@@ -76,6 +76,17 @@ test.each([
 	);
 });
 
+test.each([{}, { toJSON: () => ({}) }])('what only says that it is a date is an object', (toJson) =>
+	expectRefusal(
+		read({
+			specifyParameters: 'json',
+			parametersJson: { day: { isLuxonDateTime: true, ...toJson } },
+		}),
+		"The value of parameter 'day' is an object",
+		/^The service takes text/,
+	),
+);
+
 test.each([['Invalid DateTime'], ['Invalid Date'], [new Date(NaN)], [DateTime.fromISO('soon')]])(
 	'a date that is none is refused: %s',
 	async (value) => {

@@ -264,14 +264,20 @@ describe('the API key', () => {
 		expect(await service.send(getRun(7, RUN_ID))).toMatchObject({ body: { output: 'is' } });
 	});
 
-	test('is not looked for deeper than n8n can store, and what is around it is kept', async () => {
-		const deep = '['.repeat(20_000) + ']'.repeat(20_000);
-		const { service } = await open({ body: `{"run_id":"${RUN_ID}","status":"x","deep":${deep}}` });
-		expect(await service.send(getRun(7, RUN_ID))).toMatchObject({
-			kind: 'ok',
-			body: { run_id: RUN_ID, status: 'x' },
-		});
-	});
+	test.each([KEY, 'short'])(
+		'is not looked for deeper than n8n can store, and what is around it is kept: %s',
+		async (apiKey) => {
+			const deep = '['.repeat(20_000) + ']'.repeat(20_000);
+			const { host, service } = await open({
+				body: `{"run_id":"${RUN_ID}","status":"x","deep":${deep}}`,
+			});
+			host.credential = { baseUrl: BASE_URL, apiKey };
+			later();
+			const answer = await service.send(getRun(7, RUN_ID));
+			expect(answer).toMatchObject({ kind: 'ok', body: { run_id: RUN_ID, status: 'x' } });
+			expect(JSON.stringify(answer.body).length).toBeLessThan(2_000);
+		},
+	);
 
 	test('is taken out of what was thrown', async () => {
 		const { service } = await open(new Error(`cannot send ${KEY}`));

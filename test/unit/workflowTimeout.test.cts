@@ -1,5 +1,6 @@
 import { execute, OwnWorld, type Said } from '../support/simulation/ownWorld.cts';
 import type { Hand } from '../support/simulation/world/hand.cts';
+import { itemNumberOf } from '../support/simulation/world/history.cts';
 
 // The workflow's own timeout: a wait ends before n8n ends the execution.
 const SECOND = 1_000;
@@ -107,6 +108,52 @@ test.each<[string, Hand['respond']]>([
 		"could not be checked: The run was not started, since the workflow's own timeout",
 	);
 	expect(world.requests).toHaveLength(checked.length);
+});
+
+describe('a pause that the service asks for beyond it', () => {
+	const pausing = { statusCode: 503, headers: { 'retry-after': '1000' } };
+
+	test('gives up a create at once, and loses no other run', async () => {
+		const { jsons, attempt } = await execute({
+			count: 10,
+			options: { retryCreateOnServerError: true },
+			onError: 'continueRegularOutput',
+			workflowTimeoutS: 300,
+			hand: {
+				respond: ({ kind, tag }) =>
+					kind === 'create' && itemNumberOf(tag!) === 9 ? pausing : undefined,
+			},
+		});
+		expect(attempt.timedOutAt).toBeUndefined();
+		expect(jsons.slice(0, 9).map(({ status }) => status)).toEqual(Array(9).fill('succeeded'));
+		expect(jsons[9]!.error).toContain('could not process the request');
+	});
+
+	test('gives up a check at once', async () => {
+		const { error, attempt } = await execute({
+			count: 3,
+			options: { checkFirst: true },
+			workflowTimeoutS: 300,
+			hand: { respond: ({ kind }) => (kind === 'dryRun' ? pausing : undefined) },
+		});
+		expect(attempt.timedOutAt).toBeUndefined();
+		expect(error?.message).toContain('could not be checked');
+	});
+
+	test.each([429, 503])('gives up the search for an agent at once (%d)', async (statusCode) => {
+		const { jsons, attempt } = await execute({
+			count: 2,
+			onError: 'continueRegularOutput',
+			workflowTimeoutS: 120,
+			hand: {
+				parameters: (item) => (item === 0 ? {} : { agentId: { mode: 'name', value: 'Reporter' } }),
+				respond: ({ kind }) => (kind === 'list' ? { ...pausing, statusCode } : undefined),
+			},
+		});
+		expect(attempt.timedOutAt).toBeUndefined();
+		expect(jsons).toHaveLength(2);
+		expect(jsons[1]!.error).toMatch(/rate limit|could not process/);
+	});
 });
 
 test('a dry run is not waited for, so it is sent also then', async () => {

@@ -117,8 +117,9 @@ export async function agentOf(given: GivenAgent, work: ItemWork): Promise<Agent>
 	}
 }
 
-function beginReading({ service, signal }: ItemWork): Reading {
-	const reading = readAgents(service, { limit: Infinity, offset: 0 }, { signal });
+function beginReading({ service, signal, parking }: ItemWork): Reading {
+	const deadline = parking.time.momentOf(parking.latestEndOn);
+	const reading = readAgents(service, { limit: Infinity, offset: 0 }, { deadline, signal });
 	const agents = reading.then((all) => ({
 		byName: byName(all),
 		byId: new Map(all.map((agent) => [agent.id, agent])),

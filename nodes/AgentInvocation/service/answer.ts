@@ -68,7 +68,7 @@ function kindOfStatus(status: number, hasEnvelope: boolean): AnswerKind {
 }
 
 /** A run ID that is a number with more digits than JavaScript keeps. */
-const LONG_RUN_ID = /("run_id"\s*:\s*)(\d{16,})(?=\s*[,}])/g;
+const LONG_RUN_ID = /("run_id"\s*:\s*)(-?\d{16,})(?=\s*[,}])/g;
 
 function parseJson(body: unknown): { value: unknown } | undefined {
 	if (typeof body !== 'string') return { value: body };

@@ -49,7 +49,7 @@ export function checkCredential(data: Record<string, unknown>): ServiceCredentia
 				"Open this node's credential and correct it. A base URL looks like https://agents.example.com/api/v1.",
 		});
 	}
-	const wrongKey = wrongApiKey(apiKey);
+	const wrongKey = wrongApiKey(apiKey, given);
 	if (wrongKey !== undefined) {
 		return fail({
 			message: `'API Key' in the credential ${wrongKey}`,
@@ -109,10 +109,14 @@ function parse(url: string, base?: string): URL | undefined {
 	}
 }
 
-function wrongApiKey(apiKey: string): string | undefined {
+/** An address as it is often entered, without a scheme. */
+const BARE_ADDRESS = /^[\w-]+(\.[\w-]+)*\.[a-z]{2,}(:\d+)?(\/|$)/;
+
+function wrongApiKey(apiKey: string, givenBaseUrl: string): string | undefined {
 	if (apiKey === '') return 'is empty';
 	// The two fields are easily swapped. Nothing is sent then: the key would be looked up as a host.
-	if (/^https?:\/\//i.test(apiKey)) return 'is a web address';
+	const mayBeSwapped = BARE_ADDRESS.test(apiKey) && /^[\w-]+$/.test(givenBaseUrl.trim());
+	if (mayBeSwapped || /^https?:\/\//i.test(apiKey)) return 'is a web address';
 	if (/[\r\n]/.test(apiKey)) return 'contains a line break';
 	// The visible characters of ASCII, which HTTP allows in a header's value (RFC 9110, section 5.5).
 	if (!/^[\x21-\x7e]+$/.test(apiKey)) return 'contains a space or a character that no key has';

@@ -9,7 +9,7 @@ import { sendWithRetry, type Patience } from './sendWithRetry';
 import type { Service } from './service';
 
 /** How long a read may take. It is not bounded by the time limit of a wait. */
-export type ReadPatience = Partial<Pick<Patience, 'patienceMs' | 'signal'>>;
+export type ReadPatience = Partial<Omit<Patience, 'since'>>;
 
 /**
  * Sends a request that starts nothing, repeats it where that may help, and gives the body of its answer.
@@ -20,10 +20,10 @@ export async function read<T>(
 	service: Service,
 	request: ServiceRequest<T>,
 	subject: Omit<Subject, 'baseUrl'>,
-	{ patienceMs = READ_PATIENCE_MS, signal }: ReadPatience,
+	patience: ReadPatience,
 ): Promise<T> {
-	const patience = { since: clock.now(), patienceMs, signal };
-	const answer = await sendWithRetry(service, request, 'read', patience);
+	const always = { since: clock.now(), patienceMs: READ_PATIENCE_MS };
+	const answer = await sendWithRetry(service, request, 'read', { ...always, ...patience });
 	return bodyOf(answer, { ...subject, baseUrl: service.baseUrl });
 }
 

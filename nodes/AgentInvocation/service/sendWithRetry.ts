@@ -79,7 +79,7 @@ export async function sendWithRetry<T>(
 	purpose: Purpose,
 	patience: Patience,
 ): Promise<Answer<T>> {
-	const { since, patienceMs, signal } = patience;
+	const { since, patienceMs, deadline = Infinity, signal } = patience;
 	const longestRefusedMs = request.startsRun ? LONGEST_REFUSED_CREATE_MS : patienceMs;
 	let last: Answer<T> | undefined;
 	let briefAnswers = 0;
@@ -103,7 +103,7 @@ export async function sendWithRetry<T>(
 			continue;
 		}
 		const pauseMs = backoffMs(answer, briefAnswers);
-		if (clock.now() + pauseMs > since + patienceMs) return answer;
+		if (clock.now() + pauseMs > Math.min(since + patienceMs, deadline)) return answer;
 		await clock.sleep(pauseMs, signal);
 	}
 }

@@ -6,16 +6,21 @@ import type { Answer } from './answer';
  */
 const SHORTEST_SECRET = 8;
 
+/** Finds nothing in any text. */
+const NOTHING = /(?!)/g;
+
 /** Takes the API key out of an answer, since what a service or a proxy quotes is shown to users and stored by n8n. */
 export function withoutApiKey<T>(answer: Answer<T>, apiKey: string): Answer<T> {
 	const { body, serviceError, requestId, reason } = answer;
 	const isSecret = apiKey.length >= SHORTEST_SECRET;
-	const forms = isSecret ? [inText(apiKey), ...inBytes(apiKey)] : [inText(apiKey)];
+	const forms = isSecret
+		? [inText(apiKey), ...inBytes(apiKey)]
+		: [inText(apiKey)];
 	const key = new RegExp(forms.join('|'), 'g');
 	const clean = <V>(value: V) => replaceIn(value, key);
 	return {
 		...answer,
-		...(body !== undefined && isSecret && { body: clean(body) }),
+		...(body !== undefined && { body: replaceIn(body, isSecret ? key : NOTHING) }),
 		...(serviceError && { serviceError: clean(serviceError) }),
 		...(requestId !== undefined && { requestId: clean(requestId) }),
 		...(reason !== undefined && { reason: clean(reason) }),
@@ -27,25 +32,33 @@ function inText(apiKey: string): string {
 	// A character is one part with the backslashes before it: as parts of their own, they could be found in many ways.
 	const parts = apiKey.split(/(?<=[^\\])/u).map((part) => {
 		const character = part.replaceAll('\\', '');
-		const ownSlashes = part.length - character.length;
-		const inAddress = Buffer.from(character).toString('hex').replace(/../g, '%$&');
-		const forms = [escaped(character), inAddress, inAddress.toUpperCase(), inJson(character)];
+		const forms = [escaped(character), inAddress(character), inJson(character)];
 		if (character === ' ') forms.push('\\+');
 		if (/\W/.test(character)) forms.unshift('&#?\\w{2,6};');
-		return `${slashes(ownSlashes)}(?:${forms.join('|')})`;
+		return `${slashes(part.length - character.length)}(?:${forms.join('|')})`;
 	});
 	return parts.join('');
-}
-
-function inJson(character: string): string {
-	const units = character.split('').map((unit) => unit.charCodeAt(0).toString(16).padStart(4, '0'));
-	return units.map((unit) => `u${unit}`).join(slashes(0));
 }
 
 /** As many as JSON within JSON within JSON has for them and the next character. Without a bound, it would take minutes. */
 function slashes(own: number): string {
 	const asTheyAre = `\\\\{${own},${8 * (own + 1)}}`;
-	return own === 0 ? asTheyAre : `(?:${asTheyAre}|(?:%5[cC]){${own}})`;
+	if (own === 0) return asTheyAre;
+	const byNumber = `(?:${slashes(0)}${inJson('\\')}){${own}}${slashes(0)}`;
+	return `(?:${asTheyAre}|${inAddress('\\'.repeat(own))}|${byNumber})`;
+}
+
+/** In an address that is within another one, the percent sign is escaped, too. */
+function inAddress(text: string): string {
+	return inHex(Buffer.from(text), '%(?:25)*');
+}
+
+function inJson(character: string): string {
+	const units = character.split('').map((unit) => {
+		const code = unit.charCodeAt(0);
+		return `u${inHex(Buffer.from([code >> 8, code & 255]))}`;
+	});
+	return units.join(slashes(0));
 }
 
 /** Finds the key's bytes in hexadecimal, and in Base64 wherever they begin: a name and a colon may come before them. */
@@ -57,7 +70,14 @@ function inBytes(apiKey: string): string[] {
 		const own = escaped(bytes.toString('base64').slice(from, to));
 		return own.replaceAll('\\+', '[+-]').replaceAll('\\/', '[/_]');
 	});
-	return [Buffer.from(apiKey).toString('hex'), ...inBase64];
+	return [inHex(Buffer.from(apiKey)), ...inBase64];
+}
+
+/** Two digits for each byte, small or capital. */
+function inHex(bytes: Buffer, before = ''): string {
+	const digits = [...bytes].map((byte) => byte.toString(16).padStart(2, '0'));
+	const inAnyCase = digits.map((two) => two.replace(/[a-f]/g, (a) => `[${a}${a.toUpperCase()}]`));
+	return inAnyCase.map((two) => before + two).join('');
 }
 
 function escaped(text: string): string {

@@ -158,7 +158,7 @@ function bind(given: GivenParameter[]): ParameterBinding[] {
 		.filter(({ value }) => !isEmpty(value))
 		.map(({ name, value }) => ({
 			name,
-			value: isDate(value) ? String(value.toJSON()) : String(value),
+			value: textOfDate(value) ?? String(value),
 		}));
 }
 
@@ -169,16 +169,23 @@ function isEmpty(value: unknown): boolean {
 function isScalar(value: unknown): boolean {
 	if (isInvalidDate(value)) return false;
 	if (typeof value === 'number') return Number.isFinite(value);
-	return isEmpty(value) || isDate(value) || ['string', 'boolean', 'bigint'].includes(typeof value);
+	const isDate = textOfDate(value) !== undefined;
+	return isEmpty(value) || isDate || ['string', 'boolean', 'bigint'].includes(typeof value);
 }
 
-/** A date, or one of Luxon's: n8n turns those of expressions into text, but not those of an input item. */
-function isDate(value: unknown): value is { toJSON(): string | null } {
-	return value instanceof Date || (isJsonObject(value) && value.isLuxonDateTime === true);
+/**
+ * The text of a date, or of one of Luxon's: n8n turns those of expressions into text, but not those of an input item.
+ *
+ * @returns null if the date is invalid, undefined if the value is no date
+ */
+function textOfDate(value: unknown): string | null | undefined {
+	const isDate = value instanceof Date || (isJsonObject(value) && value.isLuxonDateTime === true);
+	if (!isDate || typeof value.toJSON !== 'function') return undefined;
+	const text: unknown = value.toJSON();
+	return typeof text === 'string' || text === null ? text : undefined;
 }
 
 /** What comes of a text that is not a date: an invalid date, or n8n's own text for one. */
 function isInvalidDate(value: unknown): boolean {
-	if (isDate(value)) return value.toJSON() === null;
-	return value === 'Invalid DateTime' || value === 'Invalid Date';
+	return textOfDate(value) === null || value === 'Invalid DateTime' || value === 'Invalid Date';
 }

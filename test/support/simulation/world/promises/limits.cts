@@ -88,10 +88,10 @@ export function waitsEnd(facts: Facts): string[] {
 
 /**
  * A wait ends by itself before the workflow's own timeout would end it, and say nothing of its runs. What is
- * still to be started, since the service refuses it or the credential cannot be read, does not wait yet.
+ * still to be started, since the credential cannot be read, does not wait yet.
  */
 export function endsBeforeWorkflow(facts: Facts): string[] {
-	const { history, isClockRight, isServiceWell } = facts;
+	const { history, isClockRight } = facts;
 	if (!isClockRight || history.kills.length > 0) return [];
 	return history.attempts.flatMap((attempt) => {
 		const { timedOutAt, beganAt } = attempt;
@@ -107,9 +107,10 @@ export function endsBeforeWorkflow(facts: Facts): string[] {
 		);
 		const isAtWork = creates.some(({ answeredAt }) => answeredAt > timedOutAt - TIMEOUT_IS_NEAR_MS);
 		const started = creates.filter(({ status }) => status === 202).length;
-		const isWell = isServiceWell && spec.credentialAway === undefined;
 		const mayStart =
-			spec.operation === 'create' && !isWell && started < spec.items.length * spec.turns;
+			spec.operation === 'create' &&
+			spec.credentialAway !== undefined &&
+			started < spec.items.length * spec.turns;
 		return isAtWork || mayStart
 			? []
 			: [
