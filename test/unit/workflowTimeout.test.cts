@@ -111,14 +111,14 @@ test.each<[string, Hand['respond']]>([
 });
 
 describe('a pause that the service asks for beyond it', () => {
-	const pausing = { statusCode: 503, headers: { 'retry-after': '1000' } };
+	const pausing = { statusCode: 503, headers: { 'retry-after': '200' } };
 
 	test('gives up a create at once, and loses no other run', async () => {
 		const { jsons, attempt } = await execute({
 			count: 10,
 			options: { retryCreateOnServerError: true },
 			onError: 'continueRegularOutput',
-			workflowTimeoutS: 300,
+			workflowTimeoutS: 120,
 			hand: {
 				respond: ({ kind, tag }) =>
 					kind === 'create' && itemNumberOf(tag!) === 9 ? pausing : undefined,
@@ -133,7 +133,7 @@ describe('a pause that the service asks for beyond it', () => {
 		const { error, attempt } = await execute({
 			count: 3,
 			options: { checkFirst: true },
-			workflowTimeoutS: 300,
+			workflowTimeoutS: 120,
 			hand: { respond: ({ kind }) => (kind === 'dryRun' ? pausing : undefined) },
 		});
 		expect(attempt.timedOutAt).toBeUndefined();

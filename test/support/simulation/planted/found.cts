@@ -316,6 +316,18 @@ export const found: PlantedDefect[] = [
 		'const CHECKPOINT_WAIT_MS = 500_000;',
 	),
 	plant(
+		"a pause after a server error passes the workflow's own timeout",
+		'service/sendWithRetry.ts',
+		'Math.min(since + patienceMs, deadline)',
+		'since + patienceMs',
+	),
+	plant(
+		"the search for an agent passes the workflow's own timeout",
+		'operations/findAgent.ts',
+		'limit: Infinity, offset: 0 }, { deadline, signal }',
+		'limit: Infinity, offset: 0 }, { signal }',
+	),
+	plant(
 		'a request is known again by when it was sent',
 		'service/sendWithRetry.ts',
 		'limiter.learn(priority, answer, turnAt);',

@@ -321,3 +321,34 @@ export const agentLists: fc.Arbitrary<Part> = fc.record({
 	),
 	kills: noKills,
 });
+
+/** The service asks for pauses that may be longer than the workflow's own timeout leaves. */
+export const pausesNearTimeouts: fc.Arbitrary<Part> = fc.record({
+	service: services({
+		...untroubled,
+		faults: fc.array(
+			faultOf(
+				fc.constantFrom<FaultKind>('serverError', 'badGateway', 'stray429'),
+				fc.constantFrom('create', 'dryRun', 'list', 'any'),
+			).chain((made) =>
+				fc
+					.constantFrom('30', '90', '200', '1000')
+					.map((retryAfter) => ({ ...made, retryAfter, isDone: false })),
+			),
+			{ minLength: 1, maxLength: 2 },
+		),
+	}),
+	executions: one(
+		executionWith({
+			...creates,
+			...undisturbed,
+			items: itemsOf(short, 1, 10),
+			maxTries: fc.constant(0),
+			retries: fc.constant([]),
+			resumesLateMs: fc.constant(0),
+			workflowTimeoutS: fc.constantFrom(100, 200, 600),
+			options: optionsWith({ retryCreateOnServerError: sometimes(1, fc.constant(true)) }),
+		}),
+	),
+	kills: noKills,
+});

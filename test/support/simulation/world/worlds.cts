@@ -26,6 +26,7 @@ import {
 	quotas,
 	refusedByChance,
 	risenLimits,
+	pausesNearTimeouts,
 } from './aimsAtService.cts';
 import { services } from './worldsServices.cts';
 import type { World } from './world.cts';
@@ -91,6 +92,7 @@ export const worlds: fc.Arbitrary<World> = fc
 			{ weight: 1, arbitrary: heldUpBatches },
 			{ weight: 1, arbitrary: outages },
 			{ weight: 1, arbitrary: slowCredentials },
+			{ weight: 1, arbitrary: pausesNearTimeouts },
 		),
 		fc.nat(),
 		mostly<string>('2.41.0', 4, fc.constantFrom('1.123.81', '2.35.0', '3.0.0')),
