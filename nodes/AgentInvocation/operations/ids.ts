@@ -17,7 +17,8 @@ export function readAgentId(value: unknown): number {
 /** Reads a run ID: a UUID as documented, or any other text that is one plain segment of a path. */
 export function readRunId(value: unknown): string {
 	const text = asText(value ?? '').trim();
-	const isGiven = typeof value === 'string' || Number.isSafeInteger(value) || typeof value === 'bigint';
+	const isGiven =
+		typeof value === 'string' || Number.isSafeInteger(value) || typeof value === 'bigint';
 	if (isGiven && isRunId(text)) return text;
 	return fail({
 		message: text === '' ? "'Run ID' is empty" : `'Run ID' is not a run ID: ${shorten(text)}`,

@@ -13,9 +13,7 @@ const NOTHING = /(?!)/g;
 export function withoutApiKey<T>(answer: Answer<T>, apiKey: string): Answer<T> {
 	const { body, serviceError, requestId, reason } = answer;
 	const isSecret = apiKey.length >= SHORTEST_SECRET;
-	const forms = isSecret
-		? [inText(apiKey), ...inBytes(apiKey)]
-		: [inText(apiKey)];
+	const forms = isSecret ? [inText(apiKey), ...inBytes(apiKey)] : [inText(apiKey)];
 	const key = new RegExp(forms.join('|'), 'g');
 	const clean = <V>(value: V) => replaceIn(value, key);
 	return {
