@@ -11,6 +11,9 @@ function isRefused({ status = 0, fault, isOwn }: SeenRequest): boolean {
 	return isVerdict && status >= 400 && status < 500 && status !== 429;
 }
 
+/** For how long the node uses a credential that it has read, in ms. */
+const CREDENTIAL_USED_MS = 1_000;
+
 /** With 'Check All Items First', a run is started only once all items are checked, and none that has passed is checked again. */
 export function checksFirst(facts: Facts): string[] {
 	return facts.history.attempts.flatMap((attempt) => {
@@ -52,7 +55,7 @@ function wrongIn(facts: Facts, attempt: Attempt, turn: number): string[] {
 		// If the credential could not be read later, another attempt found the item wrong without a check.
 		const { fromMs = Infinity } = spec.credentialAway ?? {};
 		const isOver = ({ sentAt: checkedAt }: SeenRequest) =>
-			!stops(spec) && checkedAt <= fromMs && sentAt > fromMs;
+			!stops(spec) && checkedAt <= fromMs + CREDENTIAL_USED_MS && sentAt > fromMs;
 		const last = new Map<unknown, SeenRequest>();
 		for (const check of checks) {
 			if (check.sentAt <= sentAt && !isOver(check)) last.set(check.tag, check);
