@@ -167,8 +167,8 @@ export const found: PlantedDefect[] = [
 	plant(
 		'long numbers are rounded',
 		'service/answer.ts',
-		String.raw`/("run_id"\s*:\s*)(\d{16,})(?=\s*[,}])/g`,
-		String.raw`/("run_id"\s*:\s*)(\d{99,})(?=\s*[,}])/g`,
+		String.raw`/("run_id"\s*:\s*)(-?\d{16,})(?=\s*[,}])/g`,
+		String.raw`/("run_id"\s*:\s*)(-?\d{99,})(?=\s*[,}])/g`,
 	),
 	plant('names are compared with their Unicode form', 'textKey.ts', ".normalize('NFC')", ''),
 	plant(
