@@ -269,8 +269,8 @@ function simulatedWorlds(report: Report): string {
 	const worlds = said(report, /^([\d,]+) worlds, /m);
 	const broken = said(report, /; (\d+) broke a promise/);
 	// The report of 2026-11-28 says so of what it found.
-	const since = report.text.includes('are mended since') ? '; both are fixed since' : '';
-	return `${worlds} random situations: ${broken} broke a promise${since}`;
+	const which = report.text.includes('said too much') ? ', which said too much' : '';
+	return `${worlds} random situations: ${broken} broke a promise${which}`;
 }
 
 function plantedDefects(report: Report): string {
