@@ -6,9 +6,6 @@ import type { Answer } from './answer';
  */
 const SHORTEST_SECRET = 8;
 
-/** Finds nothing in any text. */
-const NOTHING = /(?!)/g;
-
 /** Takes the API key out of an answer, since what a service or a proxy quotes is shown to users and stored by n8n. */
 export function withoutApiKey<T>(answer: Answer<T>, apiKey: string): Answer<T> {
 	const { body, serviceError, requestId, reason } = answer;
@@ -18,7 +15,7 @@ export function withoutApiKey<T>(answer: Answer<T>, apiKey: string): Answer<T> {
 	const clean = <V>(value: V) => replaceIn(value, key);
 	return {
 		...answer,
-		...(body !== undefined && { body: replaceIn(body, isSecret ? key : NOTHING) }),
+		...(body !== undefined && { body: replaceIn(body, isSecret ? key : /(?!)/g) }),
 		...(serviceError && { serviceError: clean(serviceError) }),
 		...(requestId !== undefined && { requestId: clean(requestId) }),
 		...(reason !== undefined && { reason: clean(reason) }),
@@ -52,11 +49,8 @@ function inAddress(text: string): string {
 }
 
 function inJson(character: string): string {
-	const units = character.split('').map((unit) => {
-		const code = unit.charCodeAt(0);
-		return `u${inHex(Buffer.from([code >> 8, code & 255]))}`;
-	});
-	return units.join(slashes(0));
+	const units = character.split('').map((unit) => Buffer.from(unit, 'utf16le').swap16());
+	return units.map((unit) => `u${inHex(unit)}`).join(slashes(0));
 }
 
 /** Finds the key's bytes in hexadecimal, and in Base64 wherever they begin: a name and a colon may come before them. */
@@ -73,9 +67,8 @@ function inBytes(apiKey: string): string[] {
 
 /** Two digits for each byte, small or capital. */
 function inHex(bytes: Buffer, before = ''): string {
-	const digits = [...bytes].map((byte) => byte.toString(16).padStart(2, '0'));
-	const inAnyCase = digits.map((two) => two.replace(/[a-f]/g, (a) => `[${a}${a.toUpperCase()}]`));
-	return inAnyCase.map((two) => before + two).join('');
+	const digits = bytes.toString('hex').replace(/../g, `${before}$&`);
+	return digits.replace(/[a-f]/g, (digit) => `[${digit}${digit.toUpperCase()}]`);
 }
 
 function escaped(text: string): string {
