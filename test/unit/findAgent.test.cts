@@ -6,7 +6,6 @@ import {
 	pickNamed,
 	readAgent,
 } from '../../nodes/AgentInvocation/operations/findAgent.ts';
-import { PassTime } from '../../nodes/AgentInvocation/clock.ts';
 import type { ItemWork } from '../../nodes/AgentInvocation/items/operation.ts';
 import { toAgent } from '../../nodes/AgentInvocation/service/types.ts';
 import type { Service } from '../../nodes/AgentInvocation/service/service.ts';
@@ -112,7 +111,6 @@ describe('the list of agents', () => {
 	function execution(...answers: Array<Array<{ id: number; name: string }> | 'failing'>) {
 		let lists = 0;
 		const context = contextOf({});
-		const parking = { time: new PassTime(), latestEndOn: Infinity };
 		const node = () => {
 			const service = {
 				key: 'key',
@@ -132,7 +130,7 @@ describe('the list of agents', () => {
 			const { signal } = new AbortController();
 			return async (name: string) =>
 				await settled(
-					findAgent(name, { context, service, signal, parking } as unknown as ItemWork),
+					findAgent(name, { context, service, signal } as unknown as ItemWork, Infinity),
 				);
 		};
 		return { node, lists: () => lists };

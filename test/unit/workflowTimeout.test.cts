@@ -156,6 +156,29 @@ describe('a pause that the service asks for beyond it', () => {
 	});
 });
 
+test.each<[string, Said, unknown]>([
+	['a dry run', { operation: 'dryRun' }, { prompt: 'of e0t0i14' }],
+	['a run that is not waited for', { waits: false }, { status: 'pending' }],
+	[
+		'a run that is waited for',
+		{},
+		{ error: expect.stringContaining('leaves no time to wait') as string },
+	],
+])('the search for the agent of %s is not what fails then', async (_, said, last) => {
+	const { jsons } = await execute({
+		count: 15,
+		options: { maxConcurrency: 1 },
+		onError: 'continueRegularOutput',
+		workflowTimeoutS: 200,
+		service: { tripMs: [12_200, 12_200] },
+		hand: {
+			parameters: (item) => (item < 14 ? {} : { agentId: { mode: 'name', value: 'Reporter' } }),
+		},
+		...said,
+	});
+	expect(jsons[14]).toMatchObject(last as object);
+});
+
 test('a dry run is not waited for, so it is sent also then', async () => {
 	const { jsons, world } = await execute({
 		count: 12,

@@ -32,3 +32,8 @@ export async function readWaitPlan(
 	const where = waits ? await placeOf(options, parking) : 'memory';
 	return { waits, options, where, startsRuns };
 }
+
+/** Until when what an item waits for may begin, by the clock: after that, it could not be waited for. */
+export function beginsUntil({ waits }: WaitPlan, { parking }: ItemWork): number {
+	return waits ? parking.time.momentOf(parking.latestEndOn) : Infinity;
+}

@@ -1,3 +1,4 @@
+import { clock } from '../clock';
 import { keptBy } from '../engine/host';
 import { fail } from '../failure';
 import type { ItemWork } from '../items/operation';
@@ -67,11 +68,16 @@ export function pickNamed(agents: AgentsByName, name: string): Agent {
  * Gives the ID of an item's agent. A name is looked up in the organization's list, which is read once for an
  * execution. If an earlier pass of a node read it and the name is not in it, it is read again.
  *
+ * @param deadline until when, by the clock, the service may hold up the reading
  * @throws FailureError if the list cannot be read, or has no such agent
  */
-export async function findAgent(given: GivenAgent, work: ItemWork): Promise<number> {
+export async function findAgent(
+	given: GivenAgent,
+	work: ItemWork,
+	deadline: number,
+): Promise<number> {
 	if (typeof given === 'number') return given;
-	const { id } = await agentOf(given, work);
+	const { id } = await agentOf(given, work, deadline);
 	if (id !== undefined) return id;
 	return fail({
 		message: `The agent named '${shorten(given)}' has no ID that can be used`,
@@ -98,15 +104,16 @@ const readings = new WeakMap<object, Map<string, Reading>>();
 /**
  * Gives an agent as the organization's list has it, which is read as for {@link findAgent}.
  *
+ * @param deadline as for {@link findAgent}
  * @throws FailureError if the list cannot be read, or has no such agent
  */
-export async function agentOf(given: GivenAgent, work: ItemWork): Promise<Agent> {
+export async function agentOf(given: GivenAgent, work: ItemWork, deadline: number): Promise<Agent> {
 	const { key, owner } = work.service;
 	const execution = keptBy(work.context, 'flow') ?? work.context;
 	const kept = readings.get(execution) ?? new Map<string, Reading>();
 	readings.set(execution, kept);
 	for (;;) {
-		const reading = kept.get(key) ?? beginReading(work);
+		const reading = kept.get(key) ?? beginReading(work, deadline);
 		kept.set(key, reading);
 		const agents = await reading.agents.catch(() => undefined);
 		const isOwn = reading.owner === owner;
@@ -117,9 +124,11 @@ export async function agentOf(given: GivenAgent, work: ItemWork): Promise<Agent>
 	}
 }
 
-function beginReading({ service, signal, parking }: ItemWork): Reading {
-	const deadline = parking.time.momentOf(parking.latestEndOn);
-	const reading = readAgents(service, { limit: Infinity, offset: 0 }, { deadline, signal });
+function beginReading({ service, signal }: ItemWork, deadline: number): Reading {
+	// If it has passed, what follows says so, and knows more about why.
+	const until = clock.now() < deadline ? deadline : Infinity;
+	const patience = { deadline: until, signal };
+	const reading = readAgents(service, { limit: Infinity, offset: 0 }, patience);
 	const agents = reading.then((all) => ({
 		byName: byName(all),
 		byId: new Map(all.map((agent) => [agent.id, agent])),

@@ -20,13 +20,12 @@ import {
 	continueFrom,
 	identify,
 	startRun,
-	startsUntil,
 	whyTooLate,
 	type Wanted,
 } from './startRun';
 import { waitForCompletion, waitOptionFields, whileWaiting } from './waitOptionFields';
 import { startedByDryRun } from '../../items/startedByDryRun';
-import { readWaitPlan } from '../../items/waitPlan';
+import { beginsUntil, readWaitPlan } from '../../items/waitPlan';
 
 /** The range of 'Max Concurrency'. 0 is automatic. */
 const CONCURRENCY_RANGE = { minValue: 0, maxValue: 1_000 };
@@ -134,7 +133,8 @@ async function begin(item: NotBegun, work: ItemWork): Promise<Item> {
 	const given = await readItem(item, work);
 	if ('is' in given) return given;
 	if (!given.isDry) return await startRun(item, given, work);
-	const compiled = await compile(item, await findAgent(given.agent, work), given, work);
+	const agentId = await findAgent(given.agent, work, beginsUntil(given.plan, work));
+	const compiled = await compile(item, agentId, given, work);
 	// Exactly what the service answered. What is not an object goes under `result`.
 	return done(item, [(isJsonObject(compiled) ? compiled : { result: compiled }) as IDataObject]);
 }
@@ -160,22 +160,22 @@ interface GivenItem extends Wanted {
 /** Reads what an item is to start. If it goes on from an earlier attempt, that is given instead. */
 async function readItem(item: NotBegun, work: ItemWork): Promise<Item | GivenItem> {
 	const { context, itemIndex } = work;
-	const plan = await readWaitPlan(work, true);
-	const continued = continueFrom(item, work, plan);
+	const waitPlan = await readWaitPlan(work, true);
+	const continued = continueFrom(item, work, waitPlan);
 	if (continued) return continued;
 	const agent = readAgent(context.getNodeParameter('agentId', itemIndex, ''));
-	const listed = async () => (await agentOf(agent, work)).parameters;
-	const bindings = await readBindings(context, itemIndex, listed);
 	const isDry = readDryRun(context, itemIndex);
+	// A dry run is not waited for. The service may be busy for as long as a run would be.
+	const plan = { ...waitPlan, waits: waitPlan.waits && !isDry };
+	const listed = async () => (await agentOf(agent, work, beginsUntil(plan, work))).parameters;
+	const bindings = await readBindings(context, itemIndex, listed);
 	const retryOnServerError = readBoolean(
 		readOptions(context, itemIndex)('retryCreateOnServerError', false),
 		'Retry Create on Server Error',
 	);
-	// A dry run is not waited for. The service may be busy for as long as a run would be.
-	const waits = plan.waits && !isDry;
-	const waitsMs = waits ? plan.options.timeoutMs || Infinity : 0;
+	const waitsMs = plan.waits ? plan.options.timeoutMs || Infinity : 0;
 	const patienceMs = Math.max(waitsMs, READ_PATIENCE_MS);
-	return { plan: { ...plan, waits }, isDry, agent, bindings, retryOnServerError, patienceMs };
+	return { plan, isDry, agent, bindings, retryOnServerError, patienceMs };
 }
 
 /**
@@ -193,7 +193,7 @@ async function compile(
 	const { service, signal, note, refuseIfUnsafe } = work;
 	refuseIfUnsafe();
 	// A check has the time and the patience of the create that it comes before.
-	const deadline = startsUntil(plan, work);
+	const deadline = beginsUntil(plan, work);
 	const patience = { since: clock.now(), patienceMs, deadline, signal };
 	const answer = await sendWithRetry(service, dryRun(agentId, bindings), 'read', patience);
 	const tooLate = whyTooLate(answer, deadline, agentId);

@@ -12,7 +12,7 @@ import { readRunId } from '../ids';
 import type { ItemWork, Operation } from '../../items/operation';
 import { continueFrom } from './startRun';
 import { waitForCompletion, waitOptionFields } from './waitOptionFields';
-import { readWaitPlan } from '../../items/waitPlan';
+import { beginsUntil, readWaitPlan } from '../../items/waitPlan';
 
 /** Enough not to matter: the rate limiter paces the requests, and a wait costs next to nothing. */
 const CONCURRENCY = 1_000;
@@ -57,7 +57,7 @@ async function begin(item: NotBegun, work: ItemWork): Promise<Item> {
 	if (continued) return continued;
 	const given = readAgent(context.getNodeParameter('agentId', itemIndex, ''));
 	const runId = readRunId(context.getNodeParameter('runId', itemIndex, ''));
-	const agentId = await findAgent(given, work);
+	const agentId = await findAgent(given, work, beginsUntil(plan, work));
 	const run = { baseUrl: service.baseUrl, agentId, runId };
 	if (plan.waits) return beginWait(item, run, plan, parking);
 	const seen = await read(service, getRun(agentId, runId), run, { signal });

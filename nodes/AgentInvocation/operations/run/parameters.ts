@@ -169,8 +169,8 @@ function isEmpty(value: unknown): boolean {
 function isScalar(value: unknown): boolean {
 	if (isInvalidDate(value)) return false;
 	if (typeof value === 'number') return Number.isFinite(value);
-	const isDate = textOfDate(value) !== undefined;
-	return isEmpty(value) || isDate || ['string', 'boolean', 'bigint'].includes(typeof value);
+	const isText = ['string', 'boolean', 'bigint'].includes(typeof value);
+	return isText || isEmpty(value) || textOfDate(value) !== undefined;
 }
 
 /**

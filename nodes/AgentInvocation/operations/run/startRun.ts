@@ -23,7 +23,7 @@ import { isRunId, type ParameterBinding } from '../../service/types';
 import { finishedRunOf, outputOf, resultOfNow } from '../../waiting/output';
 import { beginWait, type WaitStart } from '../../waiting/wait';
 import { findAgent, nameKey, type GivenAgent } from '../findAgent';
-import type { WaitPlan } from '../../items/waitPlan';
+import { beginsUntil, type WaitPlan } from '../../items/waitPlan';
 
 /** What an item is to start. */
 export interface Wanted {
@@ -59,7 +59,7 @@ export async function identify(
 	const continued = continueFrom(item, work, plan, asGiven);
 	if (continued) return continued;
 
-	const agentId = await findAgent(agent, work);
+	const agentId = await findAgent(agent, work, beginsUntil(plan, work));
 	if (work.signal.aborted) return item;
 	const byId = fingerprintOf(baseUrl, agentId, bindings);
 	const continuedById = continueFrom(item, work, plan, byId);
@@ -84,7 +84,7 @@ export async function startRun(item: NotBegun, wanted: Wanted, work: ItemWork): 
 	work.note(inDoubt);
 	const purpose = retryOnServerError ? 'createRetryingServerErrors' : 'create';
 	const request = createRun(agentId, bindings);
-	const deadline = startsUntil(plan, work);
+	const deadline = beginsUntil(plan, work);
 	const patience = { since: clock.now(), patienceMs, deadline, signal };
 	const answer = await sendWithRetry(service, request, purpose, patience);
 	// The last request was not sent, and those before it have started nothing.
@@ -166,11 +166,6 @@ function waitOrOutput(
 	}
 	const { lastSeen } = known;
 	return waits || !lastSeen ? waiting : done(waiting, [outputOf(lastSeen, run)]);
-}
-
-/** Until when an item's run may be started, by the clock: after that, it could not be waited for. */
-export function startsUntil({ waits }: WaitPlan, { parking }: ItemWork): number {
-	return waits ? parking.time.momentOf(parking.latestEndOn) : Infinity;
 }
 
 /** Why no run was started, if the request was not carried by the deadline. */

@@ -324,8 +324,8 @@ export const found: PlantedDefect[] = [
 	plant(
 		"the search for an agent passes the workflow's own timeout",
 		'operations/findAgent.ts',
-		'limit: Infinity, offset: 0 }, { deadline, signal }',
-		'limit: Infinity, offset: 0 }, { signal }',
+		'clock.now() < deadline ? deadline : Infinity',
+		'Infinity',
 	),
 	plant(
 		'a request is known again by when it was sent',

@@ -22,7 +22,7 @@ export const ofRequests: PlantedDefect[] = [
 	),
 	plant(
 		'runs are started when the workflow leaves no time for them',
-		'operations/run/startRun.ts',
+		'items/waitPlan.ts',
 		'waits ? parking.time.momentOf(parking.latestEndOn) : Infinity',
 		'waits ? parking.time.momentOf(parking.latestEndOn + 60_000) : Infinity',
 	),
@@ -194,7 +194,7 @@ export const ofRequests: PlantedDefect[] = [
 	plant(
 		"items are checked though the workflow's timeout is near",
 		'operations/run/create.ts',
-		'const deadline = startsUntil(plan, work);',
+		'const deadline = beginsUntil(plan, work);',
 		'const deadline = Infinity;',
 	),
 ];
