@@ -162,7 +162,7 @@ test.each<[string, Said, unknown]>([
 	[
 		'a run that is waited for',
 		{},
-		{ error: expect.stringContaining('leaves no time to wait') as string },
+		{ error: "The workflow's own timeout leaves no time to find the agent" },
 	],
 ])('the search for the agent of %s is not what fails then', async (_, said, last) => {
 	const { jsons } = await execute({
@@ -177,6 +177,23 @@ test.each<[string, Said, unknown]>([
 		...said,
 	});
 	expect(jsons[14]).toMatchObject(last as object);
+});
+
+test('a search that is under way then fails only what there is no time for', async () => {
+	const agentId = { mode: 'name', value: 'Reporter' };
+	const ofItem = [{ agentId }, { agentId, waitForCompletion: false }];
+	const { jsons } = await execute({
+		count: 16,
+		options: { maxConcurrency: 2 },
+		onError: 'continueRegularOutput',
+		workflowTimeoutS: 200,
+		service: { tripMs: [11_000, 11_000] },
+		hand: { parameters: (item) => ofItem[item - 14] ?? {} },
+	});
+	expect(jsons.slice(14)).toMatchObject([
+		{ error: "The workflow's own timeout leaves no time to find the agent" },
+		{ status: 'pending' },
+	]);
 });
 
 test('a dry run is not waited for, so it is sent also then', async () => {

@@ -33,6 +33,10 @@ export async function readWaitPlan(
 	return { waits, options, where, startsRuns };
 }
 
+/** What to do if the workflow's own timeout comes too soon. */
+export const MORE_TIME_ADVICE =
+	"Raise the timeout (in the workflow's settings, or n8n's EXECUTIONS_TIMEOUT), let the node work on more items at a time, or turn off 'Wait for Completion'.";
+
 /** Until when what an item waits for may begin, by the clock: after that, it could not be waited for. */
 export function beginsUntil({ waits }: WaitPlan, { parking }: ItemWork): number {
 	return waits ? parking.time.momentOf(parking.latestEndOn) : Infinity;

@@ -2,6 +2,7 @@ import { clock } from '../clock';
 import { keptBy } from '../engine/host';
 import { fail } from '../failure';
 import type { ItemWork } from '../items/operation';
+import { MORE_TIME_ADVICE } from '../items/waitPlan';
 import { readText } from '../readValue';
 import { readAgents } from '../service/agents';
 import { isJsonObject, type Agent } from '../service/types';
@@ -95,6 +96,8 @@ interface Listed {
 interface Reading {
 	/** The pass of the node that began the reading. */
 	owner: object;
+	/** Until when, by the clock, the service may hold it up. */
+	deadline: number;
 	agents: Promise<Listed>;
 }
 
@@ -117,23 +120,27 @@ export async function agentOf(given: GivenAgent, work: ItemWork, deadline: numbe
 		kept.set(key, reading);
 		const agents = await reading.agents.catch(() => undefined);
 		const isOwn = reading.owner === owner;
-		const isUseful = agents !== undefined && (isOwn || isIn(agents, given));
-		if (!isUseful && kept.get(key) === reading) kept.delete(key);
-		// If it failed, this throws.
-		if (isUseful || isOwn) return pick(await reading.agents, given);
+		if (agents && (isOwn || isIn(agents, given))) return pick(agents, given);
+		if (kept.get(key) === reading) kept.delete(key);
+		if (clock.now() >= deadline) {
+			return fail({
+				message: "The workflow's own timeout leaves no time to find the agent",
+				description: MORE_TIME_ADVICE,
+			});
+		}
+		// Its failure is thrown, unless this item has more time than it had.
+		if (!agents && isOwn && deadline <= reading.deadline) return pick(await reading.agents, given);
 	}
 }
 
 function beginReading({ service, signal }: ItemWork, deadline: number): Reading {
-	// If it has passed, what follows says so, and knows more about why.
-	const until = clock.now() < deadline ? deadline : Infinity;
-	const patience = { deadline: until, signal };
+	const patience = { deadline, signal };
 	const reading = readAgents(service, { limit: Infinity, offset: 0 }, patience);
 	const agents = reading.then((all) => ({
 		byName: byName(all),
 		byId: new Map(all.map((agent) => [agent.id, agent])),
 	}));
-	return { owner: service.owner, agents };
+	return { owner: service.owner, deadline, agents };
 }
 
 function isIn(agents: Listed, given: GivenAgent): boolean {

@@ -23,7 +23,7 @@ import { isRunId, type ParameterBinding } from '../../service/types';
 import { finishedRunOf, outputOf, resultOfNow } from '../../waiting/output';
 import { beginWait, type WaitStart } from '../../waiting/wait';
 import { findAgent, nameKey, type GivenAgent } from '../findAgent';
-import { beginsUntil, type WaitPlan } from '../../items/waitPlan';
+import { beginsUntil, MORE_TIME_ADVICE, type WaitPlan } from '../../items/waitPlan';
 
 /** What an item is to start. */
 export interface Wanted {
@@ -179,8 +179,7 @@ export function whyTooLate(
 	return {
 		message:
 			"The run was not started, since the workflow's own timeout leaves no time to wait for it",
-		description:
-			"Raise the timeout (in the workflow's settings, or n8n's EXECUTIONS_TIMEOUT), let the node work on more items at a time, or turn off 'Wait for Completion'.",
+		description: MORE_TIME_ADVICE,
 		details: { agent_id: agentId },
 	};
 }

@@ -324,8 +324,8 @@ export const found: PlantedDefect[] = [
 	plant(
 		"the search for an agent passes the workflow's own timeout",
 		'operations/findAgent.ts',
-		'clock.now() < deadline ? deadline : Infinity',
-		'Infinity',
+		'const patience = { deadline, signal };',
+		'const patience = { signal };',
 	),
 	plant(
 		'a request is known again by when it was sent',

@@ -322,10 +322,11 @@ export const agentLists: fc.Arbitrary<Part> = fc.record({
 	kills: noKills,
 });
 
-/** The service asks for pauses that may be longer than the workflow's own timeout leaves. */
+/** The workflow's own timeout is near, and the service is slow or asks for pauses that may be longer. */
 export const pausesNearTimeouts: fc.Arbitrary<Part> = fc.record({
 	service: services({
 		...untroubled,
+		tripMs: fc.constantFrom([5, 50], [12_000, 16_000]),
 		faults: fc.array(
 			faultOf(
 				fc.constantFrom<FaultKind>('serverError', 'badGateway', 'stray429'),
@@ -335,19 +336,23 @@ export const pausesNearTimeouts: fc.Arbitrary<Part> = fc.record({
 					.constantFrom('30', '90', '200', '1000')
 					.map((retryAfter) => ({ ...made, retryAfter, isDone: false })),
 			),
-			{ minLength: 1, maxLength: 2 },
+			{ maxLength: 2 },
 		),
 	}),
 	executions: one(
 		executionWith({
-			...creates,
 			...undisturbed,
-			items: itemsOf(short, 1, 10),
+			...usualHost,
+			operation: fc.constantFrom('create', 'create', 'dryRun'),
+			items: itemsOf(short, 1, 20),
 			maxTries: fc.constant(0),
 			retries: fc.constant([]),
 			resumesLateMs: fc.constant(0),
 			workflowTimeoutS: fc.constantFrom(100, 200, 600),
-			options: optionsWith({ retryCreateOnServerError: sometimes(1, fc.constant(true)) }),
+			options: optionsWith({
+				retryCreateOnServerError: sometimes(1, fc.constant(true)),
+				maxConcurrency: sometimes(1, fc.constantFrom(1, 3)),
+			}),
 		}),
 	),
 	kills: noKills,

@@ -169,7 +169,7 @@ const executionFields: Made<ExecutionSpec> = {
 	items,
 	turns: mostly(1, 4, fc.integer({ min: 2, max: 3 })),
 	waits: mostly<boolean | string>(true, 5, booleans),
-	agentMode: fc.constantFrom('id', 'list', 'name'),
+	agentMode: fc.constantFrom('id', 'list', 'name', 'nameOfLast'),
 	parametersMode: fc.constantFrom('json', 'keypair', 'fields', 'mapped', 'listed'),
 	options: optionsWith(),
 	onError: fc.constantFrom('stopWorkflow', 'continueRegularOutput', 'continueErrorOutput'),

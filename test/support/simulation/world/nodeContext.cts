@@ -51,13 +51,17 @@ export function contextFor(call: Call): IExecuteFunctions {
 		...(itemSpec(index).isVolatile && { now: String(clock.date) }),
 	});
 	const isMapped = ['mapped', 'listed'].includes(spec.parametersMode);
+	const modeOf = (index: number) => {
+		if (spec.agentMode !== 'nameOfLast') return spec.agentMode;
+		return index === spec.items.length - 1 ? 'name' : 'id';
+	};
 	const agentOf = (index: number) =>
-		spec.agentMode === 'name'
+		modeOf(index) === 'name'
 			? {
 					mode: 'name',
 					value: process.host.agentName(itemSpec(index).agent).toUpperCase().normalize('NFD'),
 				}
-			: { mode: spec.agentMode, value: String(agentIdOf(index)) };
+			: { mode: modeOf(index), value: String(agentIdOf(index)) };
 	const bindingsOf = (index: number): IDataObject => {
 		const values = valuesOf(index);
 		const pairs = Object.entries(values).map(([name, value]) => ({ name, value }));

@@ -203,7 +203,7 @@ export interface ExecutionSpec {
 	/** How often the node runs, with these items each time. */
 	turns: number;
 	waits: boolean | string;
-	agentMode: 'id' | 'list' | 'name';
+	agentMode: 'id' | 'list' | 'name' | 'nameOfLast';
 	/** The last two are fields that are mapped automatically: of those the editor has loaded, or has not. */
 	parametersMode: 'json' | 'keypair' | 'fields' | 'mapped' | 'listed';
 	options: OptionsSpec;

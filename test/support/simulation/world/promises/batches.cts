@@ -118,7 +118,7 @@ function batchesOf(facts: Facts): Batch[] {
 			options.maxConcurrency === undefined &&
 			options.timeout === undefined &&
 			`${options.checkFirst ?? false}`.trim().toLowerCase() === 'false' &&
-			spec.agentMode !== 'name' &&
+			!spec.agentMode.startsWith('name') &&
 			spec.parametersMode !== 'listed' &&
 			spec.items.every(({ isWrong, ownKey }) => !isWrong && !ownKey);
 		const isDisturbed =

@@ -102,7 +102,7 @@ const CLAIMS: Claim[] = [
 			facts.spec(failure.attempt).credentialAway !== undefined,
 	],
 	[
-		/^The run was not started, since the workflow's own timeout/,
+		/^The run was not started, since the workflow's own timeout|^The workflow's own timeout leaves no time to find/,
 		(facts, { attempt, at }) => {
 			const { workflowTimeoutS } = facts.spec(attempt);
 			// Dates are whole milliseconds.
