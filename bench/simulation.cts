@@ -87,7 +87,7 @@ export function summaryOf(results: CellResult[]): Array<Array<string | number>> 
 const REASONS: Array<[isIt: (result: CellResult) => boolean, why: string]> = [
 	[
 		({ limiter }) => limiter === undefined,
-		'Nothing says that there is no limit. At most 15 requests are under way, or 80 a second sent, at first; that rate grows by half in a second',
+		'Nothing says that there is no limit. At most 15 requests are under way, or 80 a second sent, at first; that rate grows by half in a second. A start that is quick enough for these two makes twelve cells with a limit of 20 or 100 a second miss their target',
 	],
 	[
 		(result) => result.ratio <= mostRatio(result),

@@ -70,7 +70,8 @@ export const MEASURED_REQUESTS = 20;
  * Until the first refusal, this many requests may be under way, whatever the rate: one more for each that was
  * carried, up to this number. It bounds how many are refused at once. With 1, 1,000 items without a limit take
  * 1.5 times the least, in place of 1.0; with 20, a bucket of a second refuses 13% of 100 items' requests, in place
- * of 11% (bench/RESULTS.md).
+ * of 11%. With one more for each eight that were carried, the two cells without a limit that miss their target take
+ * 1.4 times the least, and twelve more with a limit of 20 or 100 a second miss theirs (bench/RESULTS.md).
  */
 export const MOST_UNDER_WAY_AT_FIRST = 15;
 
