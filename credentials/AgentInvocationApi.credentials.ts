@@ -35,7 +35,7 @@ export class AgentInvocationApi implements ICredentialType {
 			required: true,
 			placeholder: 'e.g. https://agents.example.com/api/v1',
 			description:
-				"The service's address. https:// is added if it is missing, and /api/v1 if there is no path. The key is sent there and nowhere else.",
+				"The service's address. https:// is added if it is missing, and /api/v1 if there is no path. This node sends the key there and nowhere else.",
 			hint: 'If the test says ENOTFOUND, n8n cannot find this host: check its spelling. If it says ECONNREFUSED, nothing answers there: check the port.',
 		},
 		{

@@ -112,7 +112,7 @@ const KILLED = 'A real n8n 2 and n8n 1, not in queue mode';
 
 const EVIDENCE: Evidence[] = [
 	{
-		claim: 'With default options, no fault of the service or the network starts a second run',
+		claim: 'With default options, none of the tested faults starts a second run',
 		seen: startedUnderFaults,
 		where: ENGINE,
 		report: 'test/faults/REPORT.md',
@@ -133,7 +133,7 @@ const EVIDENCE: Evidence[] = [
 	...soak('test/soak/MINUTE.md', `${REAL}, under a limit per minute`),
 	...soak('test/soak/QUEUE.md', `${REAL} in queue mode`),
 	{
-		claim: 'The promises hold in random situations',
+		claim: 'The node keeps its promises in random situations',
 		seen: simulatedWorlds,
 		where: SIMULATED,
 		report: 'test/support/simulation/REPORT.md',
@@ -145,7 +145,7 @@ const EVIDENCE: Evidence[] = [
 		report: 'test/support/simulation/PLANTED.md',
 	},
 	{
-		claim: 'Rows do not wait for one another',
+		claim: 'Rows run side by side',
 		seen: manyRows,
 		where: SIMULATED,
 		report: 'bench/RESULTS.md',
@@ -269,7 +269,9 @@ function simulatedWorlds(report: Report): string {
 	const worlds = said(report, /^([\d,]+) worlds, /m);
 	const broken = said(report, /; (\d+) broke a promise/);
 	// The report of 2026-11-28 says so of what it found.
-	const which = report.text.includes('said too much') ? ', which said too much' : '';
+	const which = report.text.includes('said too much')
+		? ', which was too broad and is narrower since'
+		: '';
 	return `${worlds} random situations: ${broken} broke a promise${which}`;
 }
 
@@ -314,9 +316,10 @@ function limits(report: Report): string {
 
 function costOfWaiting(report: Report): string {
 	const rows = tableWith(report, 'Waiting', 'Each (MB)');
-	const of = (waiting: string) =>
-		rowWith(rows, { Waiting: waiting, Executions: '200' })['Each (MB)'];
-	return `For each of 200 waiting executions: ${of('This node, parked')} MB stored, ${of('This node, in memory')} MB in memory; n8n's Wait node ${of("n8n's Wait node")} MB`;
+	const of = (waiting: string, executions = '200') =>
+		rowWith(rows, { Waiting: waiting, Executions: executions })['Each (MB)'];
+	const stored = (waiting: string) => `${of(waiting)} and ${of(waiting, '500')} MB`;
+	return `For each of 200 and of 500 waiting executions: ${stored('This node, parked')} stored; n8n's Wait node ${stored("n8n's Wait node")}. In memory, for each of 200: ${of('This node, in memory')} MB`;
 }
 
 function crowds(report: Report): string {
@@ -396,7 +399,7 @@ export function evidencePage(): string {
 	});
 	return `# Evidence
 
-This page lists what was measured. A [sandbox](../sandbox/openapi.yaml) stands in for the service everywhere; nothing was measured with the service itself. Each report comes from one session on a machine with two cores. Most are of older commits of the node, which the last table names. Most reports say whether other work ran beside it. 'n8n 2' is 2.40.7 in reports dated before 2026-11-24, and 2.41.1 since then.
+This page lists what was measured. A [sandbox](../sandbox/openapi.yaml) stands in for the service everywhere; nothing was measured with the service itself. Each report comes from one session on a machine with two cores. The last table names the commit of each report, which is often an older one. Most reports say whether other work ran at the same time. 'n8n 2' is 2.40.7 in reports dated before 2026-11-24, and 2.41.1 since then.
 
 ${table(['Claim', 'What was seen', 'Measured in', 'Report'], claims)}
 

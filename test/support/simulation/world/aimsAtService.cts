@@ -344,6 +344,7 @@ export const pausesNearTimeouts: fc.Arbitrary<Part> = fc.record({
 			...undisturbed,
 			...usualHost,
 			operation: fc.constantFrom('create', 'create', 'dryRun'),
+			waits: fc.constantFrom<boolean | string>(true, 'exceptLast'),
 			items: itemsOf(short, 1, 20),
 			maxTries: fc.constant(0),
 			retries: fc.constant([]),

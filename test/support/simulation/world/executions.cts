@@ -168,7 +168,7 @@ const executionFields: Made<ExecutionSpec> = {
 	),
 	items,
 	turns: mostly(1, 4, fc.integer({ min: 2, max: 3 })),
-	waits: mostly<boolean | string>(true, 5, booleans),
+	waits: mostly<boolean | string>(true, 5, fc.oneof(booleans, fc.constant('exceptLast'))),
 	agentMode: fc.constantFrom('id', 'list', 'name', 'nameOfLast'),
 	parametersMode: fc.constantFrom('json', 'keypair', 'fields', 'mapped', 'listed'),
 	options: optionsWith(),

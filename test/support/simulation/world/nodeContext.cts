@@ -51,9 +51,11 @@ export function contextFor(call: Call): IExecuteFunctions {
 		...(itemSpec(index).isVolatile && { now: String(clock.date) }),
 	});
 	const isMapped = ['mapped', 'listed'].includes(spec.parametersMode);
+	const isLast = (index: number) => index === spec.items.length - 1;
+	const waitsFor = (index: number) => (spec.waits === 'exceptLast' ? !isLast(index) : spec.waits);
 	const modeOf = (index: number) => {
 		if (spec.agentMode !== 'nameOfLast') return spec.agentMode;
-		return index === spec.items.length - 1 ? 'name' : 'id';
+		return isLast(index) ? 'name' : 'id';
 	};
 	const agentOf = (index: number) =>
 		modeOf(index) === 'name'
@@ -97,7 +99,9 @@ export function contextFor(call: Call): IExecuteFunctions {
 					specifyParameters: isMapped ? 'fields' : spec.parametersMode,
 					...bindingsOf(index),
 					dryRun: spec.operation === 'dryRun',
-					...(spec.operation !== 'dryRun' && { waitForCompletion: spec.waits }),
+					...(spec.operation !== 'dryRun' && {
+						waitForCompletion: waitsFor(index),
+					}),
 				}),
 		...(spec.operation === 'get' && { runId: call.runIds[index] ?? '' }),
 	});

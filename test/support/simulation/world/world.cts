@@ -202,6 +202,7 @@ export interface ExecutionSpec {
 	items: ItemSpec[];
 	/** How often the node runs, with these items each time. */
 	turns: number;
+	/** Wait for Completion, as it is given; 'exceptLast': an expression turns it off for the last item. */
 	waits: boolean | string;
 	agentMode: 'id' | 'list' | 'name' | 'nameOfLast';
 	/** The last two are fields that are mapped automatically: of those the editor has loaded, or has not. */

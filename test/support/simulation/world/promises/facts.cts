@@ -1,7 +1,7 @@
 import type { INodeExecutionData } from 'n8n-workflow';
 
 import type { Attempt, History, SeenRequest, SeenRun } from '../history.cts';
-import { latestAttempts, specOf, tagOf } from '../history.cts';
+import { itemNumberOf, latestAttempts, specOf, tagOf } from '../history.cts';
 import type { ExecutionSpec } from '../world.cts';
 
 /** What the node said of an item that failed. */
@@ -79,8 +79,11 @@ export class Facts {
 		return !limiter && !quota && faults.length === 0 && !odd;
 	}
 
-	isWaiting({ operation, waits }: ExecutionSpec): boolean {
-		return (operation === 'create' || operation === 'get') && isTrue(waits);
+	/** Whether an item is waited for; without its tag, whether all are. */
+	isWaiting({ operation, waits, items }: ExecutionSpec, tag?: string): boolean {
+		const isOther = tag !== undefined && itemNumberOf(tag) < items.length - 1;
+		const isOn = waits === 'exceptLast' ? isOther : isTrue(waits);
+		return (operation === 'create' || operation === 'get') && isOn;
 	}
 
 	/** The failures that came out of the node's calls, one for each failed item or thrown error. */

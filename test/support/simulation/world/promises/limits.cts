@@ -67,7 +67,7 @@ export function waitsEnd(facts: Facts): string[] {
 		const attempt = request.execution;
 		const spec = facts.spec(attempt);
 		const limitMs = facts.timeLimitMs(spec);
-		if (!facts.isWaiting(spec) || limitMs === undefined || limitMs === Infinity) return [];
+		if (!facts.isWaiting(spec, run.tag) || limitMs === undefined || limitMs === Infinity) return [];
 		const isSingle = spec.maxTries === 0 && attempt.endedAt !== undefined;
 		if (!isSingle || attempt.status === 'crashed') return [];
 		const polls = (facts.requestsByRun.get(run.id) ?? []).filter(
@@ -131,7 +131,7 @@ export function startsNothingTooLate(facts: Facts): string[] {
 		const spec = facts.spec(execution);
 		const { calls } = execution;
 		const of = calls.find((call) => call.turn === turnOf(tag));
-		if (spec.workflowTimeoutS <= 0 || !facts.isWaiting(spec) || !of) return [];
+		if (spec.workflowTimeoutS <= 0 || !facts.isWaiting(spec, tag) || !of) return [];
 		const endsAt = calls[0]!.at + spec.workflowTimeoutS * 1_000 - BEFORE_TIMEOUT_MS;
 		const isLong = endsAt + BEFORE_TIMEOUT_MS - of.at >= SHORTEST_WORKFLOW_MS;
 		return isLong && sentAt > endsAt + SENT_WITHIN_MS

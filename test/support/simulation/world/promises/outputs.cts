@@ -3,7 +3,7 @@ import type { INodeExecutionData } from 'n8n-workflow';
 import { specOf, tagOf, type Attempt } from '../history.cts';
 import { lastingOf } from '../agentList.cts';
 import { outputOf } from '../service.cts';
-import { isTrue, pairOf, textOf, type Facts } from './facts.cts';
+import { pairOf, textOf, type Facts } from './facts.cts';
 
 /** Every item is output exactly once, in its order, paired, with its own run's result. */
 export function eachItemOnce(facts: Facts): string[] {
@@ -99,7 +99,8 @@ function wrongOf(
 		const isJson = typeof said !== 'string';
 		// Without waiting, the node has no such option, and a result of before stays as it is.
 		const isOfNow = isJson === (spec.options.outputFormat === 'json');
-		if (isTrue(spec.waits) && !isOfNow) return [`item ${item} has another format`];
+		const isWaited = facts.isWaiting(spec, tag);
+		if (isWaited && !isOfNow) return [`item ${item} has another format`];
 		const got = isJson ? JSON.stringify(said) : said;
 		if (got !== expected) return [`item ${item} says ${JSON.stringify(said)}`];
 		// n8n would take it for a failed attempt.
@@ -107,7 +108,7 @@ function wrongOf(
 	}
 	const isOver = ['succeeded', 'failed', 'cancelled', 'archived'].includes(textOf(status));
 	if (isOver && run.endsAt > latest.endedAt!) return [`item ${item} has ended before its run`];
-	const mayBeUnfinished = !isTrue(spec.waits) || spec.options.onTimeout === 'output';
+	const mayBeUnfinished = !facts.isWaiting(spec, tag) || spec.options.onTimeout === 'output';
 	return isOver || mayBeUnfinished ? [] : [`item ${item} is output as '${textOf(status)}'`];
 }
 

@@ -29,7 +29,8 @@ export function pollsInMeasure(facts: Facts): string[] {
 			const before = all[index - 1];
 			if (!before || before.execution !== poll.execution) continue;
 			const spec = facts.spec(poll.execution);
-			if (!facts.isWaiting(spec) || before.answeredAt === Infinity) continue;
+			if (!facts.isWaiting(spec, facts.runById.get(id)?.tag) || before.answeredAt === Infinity)
+				continue;
 			if (before.said === 'finished' || isGivenUp(facts, before)) continue;
 			if (spec.maxTries > 0 && isOfAnotherAttempt(before, poll)) continue;
 			const gap = poll.sentAt - before.answeredAt;

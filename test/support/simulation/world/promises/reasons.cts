@@ -225,7 +225,8 @@ export function temporaryFailuresPass(facts: Facts): string[] {
 		const runs = facts.runsByTag.get(tag) ?? [];
 		const run = runs.at(-1);
 		const limitMs = facts.timeLimitMs(spec);
-		if (!run?.request || !limitMs || !isTrue(spec.waits) || spec.operation !== 'create') return [];
+		if (!run?.request || !limitMs || spec.operation !== 'create') return [];
+		if (!facts.isWaiting(spec, tag)) return [];
 		if (run.request.status !== 202 || !run.request.isOwn || !failure.isItems) return [];
 		const { execution } = run.request;
 		if (execution.lineages.get(tag) !== attempt.lineages.get(tag)) return [];
