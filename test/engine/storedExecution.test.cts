@@ -37,6 +37,21 @@ async function park(onError: INode['onError']) {
 	return { execution, data: run.data, saved };
 }
 
+test.each(['auto', 'stored'])(
+	'with a connection from a deleted node, nobody is known to wait, so the wait stays in memory (%s)',
+	async (whereToWait) => {
+		const options = { whereToWait, pollInterval: 65, timeout: 1 };
+		const execution = { ...makeExecution('continueRegularOutput', 600, options), hasGhost: true };
+		const { output } = await execute(execution);
+		const runs = sandbox.current.runs.all.map(({ runId }) => runId);
+		expect(runs).toHaveLength(3);
+		for (const [row, { json }] of output.entries()) {
+			expect(json.error).toMatch(/^The agent's run failed|has not finished within 1 s/);
+			expect(json.details).toMatchObject({ run_id: runs[row] });
+		}
+	},
+);
+
 /** All runs have finished meanwhile. */
 async function retryAtTheirEnd(execution: Execution, data: IRunExecutionData): Promise<Outcome> {
 	endRuns();

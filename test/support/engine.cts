@@ -40,6 +40,8 @@ export interface Execution {
 	items?: IDataObject[];
 	/** The json of items on the source's first output, which lead nowhere; the input is its second then. */
 	aside?: IDataObject[];
+	/** Whether the workflow still has a connection from a node that was deleted to ours. */
+	hasGhost?: boolean;
 	/** Settings of the node itself: onError, retryOnFail and so on. */
 	node?: Partial<INode>;
 	/** Cancels the execution once this is so. */
@@ -157,8 +159,9 @@ async function goOn(
 }
 
 function makeWorkflow(execution: Execution): Workflow {
-	const { items = [{}], aside } = execution;
+	const { items = [{}], aside, hasGhost = false } = execution;
 	const node = makeNode(execution);
+	const toNode = { node: node.name, type: NodeConnectionTypes.Main, index: 0 };
 	const source: INode = {
 		id: 'source',
 		name: SOURCE,
@@ -174,11 +177,9 @@ function makeWorkflow(execution: Execution): Workflow {
 		nodes: [source, node],
 		connections: {
 			[source.name]: {
-				main: [
-					...(aside ? [[]] : []),
-					[{ node: node.name, type: NodeConnectionTypes.Main, index: 0 }],
-				],
+				main: [...(aside ? [[]] : []), [toNode]],
 			},
+			...(hasGhost && { Deleted: { main: [[toNode]] } }),
 		},
 		nodeTypes,
 		settings: { executionOrder: 'v1' },

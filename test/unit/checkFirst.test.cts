@@ -149,7 +149,7 @@ describe('if items are wrong', () => {
 			"Item 2 and 2 others did not pass the check: Parameter 'tag' of agent 1 cannot be 'e0t0i2'",
 		);
 		expect(error?.description).toContain('These items did not pass either: 4, 5.');
-		expect(error?.description).toContain('so no item has begun.');
+		expect(error?.description).toContain('so this attempt has started nothing.');
 		expect(error?.context).toMatchObject({ itemIndex: 2, details: { http_status: 400 } });
 	});
 
@@ -259,7 +259,7 @@ describe('if a check gets no answer', () => {
 			const { world, error } = await execute(checking({ count: 3, hand }));
 			expect(world.requests.every(isCheck)).toBe(true);
 			expect(error?.message).toMatch(/^Item \d could not be checked: /);
-			expect(error?.description).toContain('so no item has begun.');
+			expect(error?.description).toContain('so this attempt has started nothing.');
 			// It would not help.
 			expect(error?.description).not.toContain('On Error');
 		},
@@ -383,6 +383,34 @@ describe('if a check gets no answer', () => {
 		expect(world.requests).toHaveLength(1);
 	});
 });
+
+test('a credential that never comes ends the checks, and not each item after the other', async () => {
+	const credentialAway = { fromMs: 0, forMs: 1e9, hangs: true };
+	const { error, ms } = await execute(checking({ count: 40, credentialAway }));
+	expect(error?.message).toContain("could not be checked: This node's credential cannot be used");
+	expect(ms).toBeLessThan(40_000);
+});
+
+test.each([429, 503])(
+	'in a Retry, the list is read in vain for one of the items that are left (%d)',
+	async (statusCode) => {
+		let isAway = false;
+		const world = new OwnWorld(
+			checking({
+				count: 30,
+				agentMode: 'name',
+				runOf: (item) =>
+					item === 29 ? { durationMs: 30_000, end: 'failed' } : { durationMs: 300_000 },
+				hand: { respond: ({ kind }) => (isAway && kind === 'list' ? { statusCode } : undefined) },
+			}),
+		);
+		await world.execute();
+		isAway = true;
+		const { error, ms } = await world.retry({ workflow: 'saved', edit: { values: 1 } });
+		expect(error?.message).toContain('could not be checked');
+		expect(ms).toBeLessThan(700_000);
+	},
+);
 
 describe('what has passed or has begun is not checked again', () => {
 	test('after a pause', async () => {

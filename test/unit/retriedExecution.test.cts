@@ -716,6 +716,45 @@ test("a field of the name 'mappingMode' is one that the user has entered", async
 	expect(world.started).toEqual([0, 0]);
 });
 
+test("a stored wait goes on where n8n has lost what an option's expression reads", async () => {
+	let isLost = false;
+	const world: OwnWorld = new OwnWorld({
+		runOf: () => ({ durationMs: 1_000 * SECOND }),
+		service: { tripMs: [5 * SECOND, 5 * SECOND] },
+		hand: {
+			parameters: () => ({
+				get options() {
+					if (isLost) throw new Error("Referenced node doesn't exist");
+					return { whereToWait: 'stored', timeout: 0 };
+				},
+			}),
+			respond: ({ kind, sentAt }) => {
+				if (kind === 'poll' && sentAt > 60 * SECOND && !isLost) {
+					isLost = true;
+					world.killAfter(1);
+				}
+				return undefined;
+			},
+		},
+	});
+	expect((await world.execute()).attempt.status).toBe('crashed');
+	expect((await world.retry()).jsons).toMatchObject([{ status: 'succeeded', output: '0' }]);
+	expect(world.started).toEqual([0]);
+});
+
+test('what is not waited for is output by a further attempt as the service has said it', async () => {
+	const hand: Hand = {
+		respond: ({ kind, tag = '' }) => {
+			if (kind !== 'create') return undefined;
+			if (itemNumberOf(tag) === 0) return json(400, { error: { code: 'no', message: 'No.' } });
+			return json(202, { run_id: 'run-1', status: 'queued', link: 'x' });
+		},
+	};
+	const said = { count: 2, waits: false, maxTries: 2, onError: 'continueRegularOutput' } as const;
+	const { jsons } = await new OwnWorld({ ...said, hand }).execute();
+	expect(jsons[1]).toEqual({ run_id: 'run-1', status: 'queued', link: 'x', agent_id: 1 });
+});
+
 test("a 'Get a run' gives up on one that was never seen as soon as in the first attempt", async () => {
 	const fault = { kind: 'redirect', on: 'poll', share: 1, isDone: false, status: 307 } as const;
 	const world = new OwnWorld({ operation: 'get', service: { faults: [fault] } });

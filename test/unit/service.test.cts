@@ -225,6 +225,13 @@ describe('the API key', () => {
 			),
 		));
 
+	test.each([101, 1_000, 10_000])('is taken out if it has %d characters', (length) => {
+		const apiKey = `${'Key-0123456789.abcdef_ABCDEF~'.repeat(length)}`.slice(0, length);
+		const texts = [...textFormsOf(apiKey).values()].map((form) => `a ${form} b`);
+		const { body } = withoutApiKey({ kind: 'ok', body: texts }, apiKey);
+		expect(body).toEqual(texts.map(() => 'a (API key) b'));
+	});
+
 	test('is taken out wholly where it ends with what HTML escapes', async () => {
 		const { host, service } = await open({
 			body: JSON.stringify({ run_id: RUN_ID, status: 'x', output: 'key-of-r&amp;d&amp; key' }),

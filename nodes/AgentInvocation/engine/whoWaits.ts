@@ -16,6 +16,7 @@ const WAITERS = {
 	forEach:
 		'another workflow may have called this one once for each item, and n8n would lose items if it stored the wait',
 	caller: 'somebody may wait for the result of the workflow that has called this one',
+	unknown: 'n8n does not tell who waits for the result of this workflow',
 };
 
 /** What n8n tells a workflow about its caller. n8n 1 tells nothing. */
@@ -23,8 +24,15 @@ type ToldOfCaller = NonNullable<
 	NonNullable<IRunExecutionData['parentExecution']>['executionContext']
 >;
 
-/** Who waits for the execution's result, as the end of a sentence; undefined if nobody does. */
+/**
+ * Who waits for the execution's result, as the end of a sentence; undefined if nobody does. Never throws. n8n's own
+ * functions do, for example if a connection of the workflow comes from a node that was deleted (2.41.1).
+ */
 export async function whoWaits(context: IExecuteFunctions): Promise<string | undefined> {
+	return await whoIsKnownToWait(context).catch(() => WAITERS.unknown);
+}
+
+async function whoIsKnownToWait(context: IExecuteFunctions): Promise<string | undefined> {
 	const mode = context.getMode();
 	const mayBeWebhook = ANSWERED_MODES.includes(mode);
 	if (isAnsweredLater(context, mayBeWebhook)) return WAITERS.webhook;

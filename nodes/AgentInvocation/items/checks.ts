@@ -66,11 +66,14 @@ export async function checkItems(
 		}
 		return PROVES_NOTHING;
 	};
+	let mayAsk = true;
 	const startsNothing = async (item: NotBegun, index: number): Promise<boolean> => {
+		const { cancel: signal = new AbortController().signal } = work;
 		try {
-			return (await checkOf(item, index, new AbortController().signal)) === undefined;
-		} catch {
-			// Nothing is known of it, so it does not begin.
+			return (await checkOf(item, index, signal)) === undefined && !signal.aborted;
+		} catch (thrown) {
+			// Nothing is known of it, so it does not begin. Of the others, the same would be asked in vain.
+			mayAsk = !(thrown instanceof UnansweredError);
 			return false;
 		}
 	};
@@ -96,7 +99,7 @@ export async function checkItems(
 	for (let index = 0; index < count; index++) {
 		const item = memory.item(index);
 		const isLeft = ofFirst && item.is === 'notBegun' && item.earlier && !reached.has(index);
-		if (isLeft && (await startsNothing(item, index))) free.add(index);
+		if (isLeft && mayAsk && (await startsNothing(item, index))) free.add(index);
 		const own = unanswered.get(index);
 		const noAnswer = own ? sayUnanswered(index, own) : ofFirst && { ...ofFirst, details: {} };
 		const failure = wrong.get(index) ?? (free.has(index) ? undefined : noAnswer);
@@ -106,7 +109,7 @@ export async function checkItems(
 	}
 }
 
-const NOTHING_STARTED = "'Check All Items First' is on, so no item has begun.";
+const NOTHING_STARTED = "'Check All Items First' is on, so this attempt has started nothing.";
 
 /** What the node's error says if items did not pass. */
 function sayWrong(wrong: Map<number, Failure>, index: number, failure: Failure): Failure {

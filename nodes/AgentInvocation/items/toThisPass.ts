@@ -1,7 +1,7 @@
 import type { IExecuteFunctions } from 'n8n-workflow';
 
 import type { Parking } from '../engine/parking';
-import { failureOf } from '../failure';
+import { FailureError } from '../failure';
 import { failed, recordsOf, toBegin, type Item, type ItemThatIs } from '../item';
 import { resultOfNow } from '../waiting/output';
 import { onClockOfNow, withOptions } from '../waiting/wait';
@@ -54,7 +54,8 @@ async function withOptionsOfNow(
 		if (item.is === 'done') return waits ? resultOfNow(item, options) : item;
 		return waits ? withOptions(item, { options, where }, parking) : toBegin(recordsOf(item));
 	} catch (thrown) {
-		// A result stays: n8n may have lost what an option's expression reads.
-		return item.is === 'done' ? item : failed(item, failureOf(thrown));
+		// n8n may have lost what an option's expression reads.
+		const isWrong = thrown instanceof FailureError;
+		return isWrong && item.is === 'waiting' ? failed(item, thrown.failure) : item;
 	}
 }

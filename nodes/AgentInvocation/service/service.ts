@@ -5,7 +5,7 @@ import type {
 } from 'n8n-workflow';
 
 import { clock, within } from '../clock';
-import { asError, fail } from '../failure';
+import { asError, fail, UnansweredError, type Failure } from '../failure';
 import { hashOf } from '../hashOf';
 import { readResponse, readThrown, type Answer, type RawResponse } from './answer';
 import { checkCredential, type ServiceCredential } from './credential';
@@ -178,18 +178,21 @@ async function readCredential(context: Context, itemIndex?: number): Promise<Ser
 	let data: ICredentialDataDecryptedObject | undefined;
 	try {
 		data = await within(LONGEST_READING_MS, context.getCredentials(CREDENTIAL_TYPE, itemIndex));
-		if (!data) throw new Error('The credential could not be read in time');
 	} catch (thrown) {
 		const cause = asError(thrown);
-		fail(
-			{
-				message: "This node's credential cannot be used",
-				description: `Choose or create one under 'Credential to connect with'. n8n says: ${cause.message}`,
-			},
-			cause,
-		);
+		fail(unusable(cause.message), cause);
 	}
+	// It says nothing about this item: the others would wait in vain, too.
+	if (!data) throw new UnansweredError(unusable('The credential could not be read in time'));
 	return checkCredential(data);
+}
+
+function unusable(says: string): Failure {
+	return {
+		message: "This node's credential cannot be used",
+		description: `Choose or create one under 'Credential to connect with'. n8n says: ${says}`,
+		details: {},
+	};
 }
 
 /**

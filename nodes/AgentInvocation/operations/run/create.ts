@@ -9,6 +9,7 @@ import { dryRun } from '../../service/endpoints';
 import { bodyOf } from '../../service/read';
 import { READ_PATIENCE_MS } from '../../service/retryPolicy';
 import { sendWithRetry } from '../../service/sendWithRetry';
+import { statusOf } from '../../service/runStatus';
 import { isJsonObject, isRun } from '../../service/types';
 import { agentField } from '../agentField';
 import { agentOf, findAgent, readAgent } from '../findAgent';
@@ -201,7 +202,7 @@ async function compile(
 	const { baseUrl } = service;
 	const compiled = bodyOf(answer, { agentId, bindings, baseUrl });
 	// The answer to a dry run has no documented shape; the answer to a create always has this status.
-	if (!isRun(compiled) || compiled.status !== 'pending') return compiled;
+	if (!isRun(compiled) || statusOf(compiled) !== 'pending') return compiled;
 	const run = { baseUrl, agentId, runId: String(compiled.run_id) };
 	// So no later attempt begins the item, and an error names the run.
 	note({ ...item, is: 'inDoubt', agentId, run });

@@ -133,8 +133,9 @@ export function continueFrom(
 	const { run } = own;
 	if (!run) return own;
 	const seen = own.is === 'done' ? finishedRunOf(own) : undefined;
+	if (own.is === 'done' && !plan.waits) return own;
 	if (own.is === 'done' && seen) {
-		const result = plan.waits ? resultOfNow(own, plan.options) : own;
+		const result = resultOfNow(own, plan.options);
 		// A failed run that is an error under the current options is polled like any other: the item fails, or
 		// begins again.
 		if (result.is === 'done' || hasSucceeded(seen)) return result;

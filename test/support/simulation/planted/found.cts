@@ -328,6 +328,12 @@ export const found: PlantedDefect[] = [
 		'const patience = { signal };',
 	),
 	plant(
+		'a connection from a deleted node fails waits that could be stored',
+		'engine/whoWaits.ts',
+		'.catch(() => WAITERS.unknown)',
+		'',
+	),
+	plant(
 		'a request is known again by when it was sent',
 		'service/sendWithRetry.ts',
 		'limiter.learn(priority, answer, turnAt);',

@@ -35,8 +35,8 @@ export const ofOutputs: PlantedDefect[] = [
 	plant(
 		'the API key is left in Base64 in what the service says',
 		'service/withoutApiKey.ts',
-		'? [inText(apiKey), ...inBytes(apiKey)]',
-		'? [inText(apiKey)]',
+		'? [inText(start), ...inBytes(start)]',
+		'? [inText(start)]',
 	),
 	plant(
 		'executions do not take turns',

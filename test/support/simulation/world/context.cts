@@ -30,6 +30,8 @@ export interface Told {
 	parameters?: Record<string, unknown> | ((item: number) => Record<string, unknown>);
 	/** The entry that is executed. */
 	entry?: Partial<IExecuteData>;
+	/** Whether n8n finds a connection from a node that was deleted. */
+	hasGhost?: boolean | undefined;
 	/** Nodes before this one, with their parameters, and below it. */
 	before?: Array<Partial<INode>>;
 	below?: Array<Partial<INode>>;
@@ -98,10 +100,13 @@ export function contextOf(told: Told): IExecuteFunctions {
 		getWorkflowSettings: () => ({ executionOrder: 'v1', ...told.settings }),
 		getExecuteData: () => entry,
 		// Without their parameters, unless they are asked for.
-		getParentNodes: (_: string, { includeNodeParameters = false } = {}) =>
-			before.map(({ parameters, ...rest }) =>
+		getParentNodes: (_: string, { includeNodeParameters = false } = {}) => {
+			if (told.hasGhost)
+				throw new TypeError("Cannot read properties of undefined (reading 'name')");
+			return before.map(({ parameters, ...rest }) =>
 				includeNodeParameters && parameters ? { ...rest, parameters } : rest,
-			),
+			);
+		},
 		getChildNodes: () => below,
 		// Older hosts have none.
 		...('establishedAt' in told && {

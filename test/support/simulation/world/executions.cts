@@ -176,6 +176,7 @@ const executionFields: Made<ExecutionSpec> = {
 	maxTries: mostly(0, 3, fc.integer({ min: 2, max: 5 })),
 	waitBetweenMs: fc.constantFrom(1_000, 5_000),
 	starter: mostly<Starter>('schedule', 2, starters),
+	hasGhost: sometimes(30, fc.constant(true)),
 	callers: mostly<CallSpec[]>([], 6, callers),
 	host: mostly('n8n', 6, fc.constantFrom('oldHost', 'tool', 'bare')),
 	savesProgress: fc.boolean(),

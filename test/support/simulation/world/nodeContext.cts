@@ -132,6 +132,7 @@ export function contextFor(call: Call): IExecuteFunctions {
 		endsOn: call.endsOn,
 		establishedAt: data?.executionData?.runtimeData?.establishedAt,
 		cancel,
+		hasGhost: spec.hasGhost,
 		before: triggersOf(spec, 'Trigger'),
 		entry,
 		stored: (id) => {

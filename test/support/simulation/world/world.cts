@@ -213,6 +213,8 @@ export interface ExecutionSpec {
 	maxTries: number;
 	waitBetweenMs: number;
 	starter: Starter;
+	/** Whether a connection comes from a node that was deleted; n8n's functions about nodes before ours then throw. */
+	hasGhost?: boolean;
 	/** The workflows that have called one another up to this one, the nearest first. */
 	callers: CallSpec[];
 	/** What the host is: n8n; one that passes no response; an agent that runs the node as its tool; one without data. */

@@ -39,6 +39,7 @@ export function parksLongWaits(facts: Facts): string[] {
 		const isStored =
 			spec.host === 'n8n' &&
 			isKnownToBeFree(spec) &&
+			!spec.hasGhost &&
 			spec.options.whereToWait !== 'memory' &&
 			(interval === 0 || interval >= 65) &&
 			spec.workflowTimeoutS === 0;
