@@ -253,7 +253,7 @@ export const errors: Row[] = [
 			rows: [{ agent: 1 }, { agent: 9_998 }, { agent: 9_999 }],
 		},
 		'Item 1 and 1 other did not pass the check: Agent 9998 was not found',
-		"These items did not pass either: 2. 'Check All Items First' is on, so this attempt has started nothing.",
+		"These items did not pass either: 2. 'Check All Items First' is on, so this attempt has begun no item.",
 	],
 	[
 		"'Check All Items First' is on, and a check gets no answer of the service",
@@ -262,7 +262,7 @@ export const errors: Row[] = [
 			fault: of(29, { kind: 'html', status: 200 }),
 		},
 		'Item 0 could not be checked: The answer did not come from the agent invocation service',
-		"'Check All Items First' is on, so this attempt has started nothing.",
+		"'Check All Items First' is on, so this attempt has begun no item.",
 	],
 	[
 		"'Max Concurrency' is too high",

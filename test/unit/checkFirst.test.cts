@@ -149,7 +149,7 @@ describe('if items are wrong', () => {
 			"Item 2 and 2 others did not pass the check: Parameter 'tag' of agent 1 cannot be 'e0t0i2'",
 		);
 		expect(error?.description).toContain('These items did not pass either: 4, 5.');
-		expect(error?.description).toContain('so this attempt has started nothing.');
+		expect(error?.description).toContain('so this attempt has begun no item.');
 		expect(error?.context).toMatchObject({ itemIndex: 2, details: { http_status: 400 } });
 	});
 
@@ -259,7 +259,7 @@ describe('if a check gets no answer', () => {
 			const { world, error } = await execute(checking({ count: 3, hand }));
 			expect(world.requests.every(isCheck)).toBe(true);
 			expect(error?.message).toMatch(/^Item \d could not be checked: /);
-			expect(error?.description).toContain('so this attempt has started nothing.');
+			expect(error?.description).toContain('so this attempt has begun no item.');
 			// It would not help.
 			expect(error?.description).not.toContain('On Error');
 		},
@@ -279,6 +279,8 @@ describe('if a check gets no answer', () => {
 		for (const { error: said } of jsons) {
 			expect(said).toContain('started a run in place of a dry run (run r1 of agent ');
 		}
+		const { error: thrown } = await execute(checking({ count: 20, hand }));
+		expect(thrown?.description).not.toContain('started nothing');
 	});
 
 	test('runs that several proxies make of checks at the same time are all named, and not begun again', async () => {
@@ -391,9 +393,8 @@ test('a credential that never comes ends the checks, and not each item after the
 	expect(ms).toBeLessThan(40_000);
 });
 
-test.each([429, 503])(
-	'in a Retry, the list is read in vain for one of the items that are left (%d)',
-	async (statusCode) => {
+describe('in a Retry, the list of agents that cannot be read', () => {
+	const retryWith = async (statusCode: number, stopAfterMs?: number) => {
 		let isAway = false;
 		const world = new OwnWorld(
 			checking({
@@ -406,11 +407,28 @@ test.each([429, 503])(
 		);
 		await world.execute();
 		isAway = true;
-		const { error, ms } = await world.retry({ workflow: 'saved', edit: { values: 1 } });
-		expect(error?.message).toContain('could not be checked');
-		expect(ms).toBeLessThan(700_000);
-	},
-);
+		const before = world.requests.length;
+		if (stopAfterMs !== undefined) world.later(stopAfterMs, () => world.stop());
+		const retried = await world.retry({ workflow: 'saved', edit: { values: 1 } });
+		return { ...retried, sent: world.requests.slice(before) };
+	};
+
+	test.each([429, 503])(
+		'is read in vain for one of the items that are left (%d)',
+		async (status) => {
+			const { error, ms, sent } = await retryWith(status);
+			expect(error?.message).toContain('could not be checked');
+			expect(ms).toBeLessThan(700_000);
+			expect(sent.length).toBeLessThan(40);
+		},
+	);
+
+	test('is not read any more once the execution is cancelled', async () => {
+		const { attempt, sent } = await retryWith(429, 400_000);
+		expect(attempt.cancelledAt).toBeDefined();
+		expect(sent.filter(({ sentAt }) => sentAt > attempt.cancelledAt!)).toEqual([]);
+	});
+});
 
 describe('what has passed or has begun is not checked again', () => {
 	test('after a pause', async () => {

@@ -5,11 +5,11 @@ import type { Hand } from '../support/simulation/world/hand.cts';
 const SECOND = 1_000;
 
 describe("where a proxy drops 'dry_run' from the address", () => {
-	function starting(): { started: string[]; hand: Hand } {
+	function starting(status = 'pending'): { started: string[]; hand: Hand } {
 		const started: string[] = [];
 		const respond = () => {
 			started.push(`run-${started.length}`);
-			return json(202, { run_id: started.at(-1), status: 'pending' });
+			return json(202, { run_id: started.at(-1), status });
 		};
 		return { started, hand: { respond } };
 	}
@@ -34,6 +34,13 @@ describe("where a proxy drops 'dry_run' from the address", () => {
 			new Set(['The service started a run in place of a dry run (run run-0 of agent 1)']),
 		);
 		expect(messages).toHaveLength(error ? 1 : 20);
+	});
+
+	test("also if the run's status is written in another way", async () => {
+		const { started, hand } = starting(' Pending');
+		const { error } = await execute({ operation: 'dryRun', count: 20, hand });
+		expect(started).toEqual(['run-0']);
+		expect(error?.message).toContain('in place of a dry run (run run-0 of agent 1)');
 	});
 
 	test('the attempts of Retry On Fail start no other one', async () => {

@@ -109,7 +109,7 @@ export async function checkItems(
 	}
 }
 
-const NOTHING_STARTED = "'Check All Items First' is on, so this attempt has started nothing.";
+const NONE_BEGUN = "'Check All Items First' is on, so this attempt has begun no item.";
 
 /** What the node's error says if items did not pass. */
 function sayWrong(wrong: Map<number, Failure>, index: number, failure: Failure): Failure {
@@ -122,7 +122,7 @@ function sayWrong(wrong: Map<number, Failure>, index: number, failure: Failure):
 		description: sentences(
 			failure.description,
 			count > 0 && `These items did not pass either: ${few(others)}.`,
-			NOTHING_STARTED,
+			NONE_BEGUN,
 		),
 	};
 }
@@ -132,6 +132,6 @@ function sayUnanswered(index: number, failure: Failure): Failure {
 	return {
 		...failure,
 		message: `Item ${index} could not be checked: ${failure.message}`,
-		description: sentences(failure.description, NOTHING_STARTED),
+		description: sentences(failure.description, NONE_BEGUN),
 	};
 }

@@ -131,9 +131,8 @@ export function continueFrom(
 	const others = earlier.filter((other) => other !== record);
 	const own = { ...record, isOld: false, earlier: unlessEmpty(others) };
 	const { run } = own;
-	if (!run) return own;
+	if (!run || (own.is === 'done' && !plan.waits)) return own;
 	const seen = own.is === 'done' ? finishedRunOf(own) : undefined;
-	if (own.is === 'done' && !plan.waits) return own;
 	if (own.is === 'done' && seen) {
 		const result = resultOfNow(own, plan.options);
 		// A failed run that is an error under the current options is polled like any other: the item fails, or

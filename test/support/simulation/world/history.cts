@@ -166,6 +166,11 @@ export function specOf(world: World, { index, edit }: Attempt): ExecutionSpec {
 	return { ...spec, operation, waits, maxTries, options: { ...spec.options, ...edit.options } };
 }
 
+/** Wait for Completion, as it is given for an item. */
+export function waitsOf({ waits, items }: ExecutionSpec, item: number): boolean | string {
+	return waits === 'exceptLast' ? item < items.length - 1 : waits;
+}
+
 /** What the user's edit makes an attempt's items start, beside what the world's description says. */
 export function wantedIn(attempt: Attempt | undefined): string {
 	const { values, hasMoved } = attempt?.edit ?? {};

@@ -10,7 +10,7 @@ import type {
 
 import { parameters } from './agentList.cts';
 import { contextOf } from './context.cts';
-import { NEW_KEY, tagOf, type Attempt } from './history.cts';
+import { NEW_KEY, tagOf, waitsOf, type Attempt } from './history.cts';
 import type { Process } from './process.cts';
 import { storedOf, triggersOf } from './starters.cts';
 import type { ExecutionSpec, ItemSpec } from './world.cts';
@@ -51,11 +51,9 @@ export function contextFor(call: Call): IExecuteFunctions {
 		...(itemSpec(index).isVolatile && { now: String(clock.date) }),
 	});
 	const isMapped = ['mapped', 'listed'].includes(spec.parametersMode);
-	const isLast = (index: number) => index === spec.items.length - 1;
-	const waitsFor = (index: number) => (spec.waits === 'exceptLast' ? !isLast(index) : spec.waits);
 	const modeOf = (index: number) => {
 		if (spec.agentMode !== 'nameOfLast') return spec.agentMode;
-		return isLast(index) ? 'name' : 'id';
+		return index === spec.items.length - 1 ? 'name' : 'id';
 	};
 	const agentOf = (index: number) =>
 		modeOf(index) === 'name'
@@ -99,9 +97,7 @@ export function contextFor(call: Call): IExecuteFunctions {
 					specifyParameters: isMapped ? 'fields' : spec.parametersMode,
 					...bindingsOf(index),
 					dryRun: spec.operation === 'dryRun',
-					...(spec.operation !== 'dryRun' && {
-						waitForCompletion: waitsFor(index),
-					}),
+					...(spec.operation !== 'dryRun' && { waitForCompletion: waitsOf(spec, index) }),
 				}),
 		...(spec.operation === 'get' && { runId: call.runIds[index] ?? '' }),
 	});

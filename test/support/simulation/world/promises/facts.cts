@@ -1,7 +1,7 @@
 import type { INodeExecutionData } from 'n8n-workflow';
 
 import type { Attempt, History, SeenRequest, SeenRun } from '../history.cts';
-import { itemNumberOf, latestAttempts, specOf, tagOf } from '../history.cts';
+import { itemNumberOf, latestAttempts, specOf, tagOf, waitsOf } from '../history.cts';
 import type { ExecutionSpec } from '../world.cts';
 
 /** What the node said of an item that failed. */
@@ -80,9 +80,10 @@ export class Facts {
 	}
 
 	/** Whether an item is waited for; without its tag, whether all are. */
-	isWaiting({ operation, waits, items }: ExecutionSpec, tag?: string): boolean {
-		const isOther = tag !== undefined && itemNumberOf(tag) < items.length - 1;
-		const isOn = waits === 'exceptLast' ? isOther : isTrue(waits);
+	isWaiting(spec: ExecutionSpec, tag?: string): boolean {
+		const { operation, items } = spec;
+		const asked = tag === undefined ? [...items.keys()] : [itemNumberOf(tag)];
+		const isOn = asked.every((item) => isTrue(waitsOf(spec, item)));
 		return (operation === 'create' || operation === 'get') && isOn;
 	}
 

@@ -77,6 +77,7 @@ function wrongOf(
 	const spec = facts.spec(attempt);
 	const item = pairOf(output) ?? 0;
 	const tag = tagOf(attempt.index, turn, item);
+	const isWaited = facts.isWaiting(spec, tag);
 	const { run_id: id, status, output: said, agent_id: agentId, error } = output.json;
 	if (spec.operation === 'dryRun') {
 		const isOwn = [undefined, `of ${tag}`].includes(output.json.prompt as string | undefined);
@@ -99,7 +100,6 @@ function wrongOf(
 		const isJson = typeof said !== 'string';
 		// Without waiting, the node has no such option, and a result of before stays as it is.
 		const isOfNow = isJson === (spec.options.outputFormat === 'json');
-		const isWaited = facts.isWaiting(spec, tag);
 		if (isWaited && !isOfNow) return [`item ${item} has another format`];
 		const got = isJson ? JSON.stringify(said) : said;
 		if (got !== expected) return [`item ${item} says ${JSON.stringify(said)}`];
@@ -108,7 +108,7 @@ function wrongOf(
 	}
 	const isOver = ['succeeded', 'failed', 'cancelled', 'archived'].includes(textOf(status));
 	if (isOver && run.endsAt > latest.endedAt!) return [`item ${item} has ended before its run`];
-	const mayBeUnfinished = !facts.isWaiting(spec, tag) || spec.options.onTimeout === 'output';
+	const mayBeUnfinished = !isWaited || spec.options.onTimeout === 'output';
 	return isOver || mayBeUnfinished ? [] : [`item ${item} is output as '${textOf(status)}'`];
 }
 
