@@ -230,6 +230,12 @@ describe('the API key', () => {
 		const texts = [...textFormsOf(apiKey).values()].map((form) => `a ${form} b`);
 		const { body } = withoutApiKey({ kind: 'ok', body: texts }, apiKey);
 		expect(body).toEqual(texts.map(() => 'a (API key) b'));
+		const bytes = Buffer.from(apiKey);
+		const forms = [apiKey, bytes.toString('base64'), bytes.toString('hex')];
+		const inOutput = forms.map((form) => JSON.stringify({ form, sum: 7 }));
+		expect(withoutApiKey({ kind: 'ok', body: inOutput }, apiKey).body).toEqual(
+			forms.map(() => expect.stringMatching(/^\{"form":"\(API key\)=*","sum":7\}$/) as string),
+		);
 	});
 
 	test('is taken out wholly where it ends with what HTML escapes', async () => {

@@ -6,7 +6,7 @@ import type { Answer } from './answer';
  */
 const SHORTEST_SECRET = 8;
 
-/** How many of the key's first characters are looked for; what follows them goes with them. More takes too long. */
+/** How many of the key's first characters are looked for in all their forms. More takes too long. */
 const MOST_SEARCHED = 100;
 
 /** Takes the API key out of an answer, since what a service or a proxy quotes is shown to users and stored by n8n. */
@@ -14,9 +14,12 @@ export function withoutApiKey<T>(answer: Answer<T>, apiKey: string): Answer<T> {
 	const { body, serviceError, requestId, reason } = answer;
 	const isSecret = apiKey.length >= SHORTEST_SECRET;
 	const start = apiKey.slice(0, MOST_SEARCHED);
-	const forms = isSecret ? [inText(start), ...inBytes(start)] : [inText(start)];
-	const rest = apiKey === start ? '' : '\\S*';
-	const key = new RegExp(`(?:${forms.join('|')})${rest}`, 'g');
+	const rest = escaped(apiKey.slice(MOST_SEARCHED));
+	// In another form than as it is, the rest is whatever follows.
+	const text = rest === '' ? inText(start) : `${inText(start)}(?:${rest}|\\S*)`;
+	const bytes = rest === '' ? inBytes(start) : inBytes(start).map((form) => `${form}[\\w+/=-]*`);
+	const forms = isSecret ? [text, ...bytes] : [text];
+	const key = new RegExp(forms.join('|'), 'g');
 	const clean = <V>(value: V) => replaceIn(value, key);
 	return {
 		...answer,

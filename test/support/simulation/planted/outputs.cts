@@ -35,8 +35,8 @@ export const ofOutputs: PlantedDefect[] = [
 	plant(
 		'the API key is left in Base64 in what the service says',
 		'service/withoutApiKey.ts',
-		'? [inText(start), ...inBytes(start)]',
-		'? [inText(start)]',
+		'? [text, ...bytes]',
+		'? [text]',
 	),
 	plant(
 		'executions do not take turns',
