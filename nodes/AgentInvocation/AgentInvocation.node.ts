@@ -73,9 +73,7 @@ export class AgentInvocation implements INodeType {
 		throw new NodeOperationError(
 			this.getNode(),
 			`The operation '${shorten(operation)}' is not known`,
-			{
-				description: "Choose one in 'Operation'.",
-			},
+			{ description: "Choose one in 'Operation'." },
 		);
 	}
 }

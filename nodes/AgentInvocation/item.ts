@@ -78,7 +78,7 @@ interface Known {
 	run?: KnownRun;
 	/**
 	 * Older records of the item, the newest first: what an attempt can go on from, and what was started before
-	 * the user changed the node. Absent if there are none.
+	 * the user changed the node. Each is in doubt, waiting or done, and has none of its own. Absent if there are none.
 	 */
 	earlier?: Item[];
 }

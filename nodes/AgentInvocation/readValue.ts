@@ -35,17 +35,11 @@ export function readNumber(
 	return refuse(value, label, `${orZero ? '0 or ' : ''}a ${whole ? 'whole ' : ''}number ${range}`);
 }
 
-const BOOLEANS = new Map<string, boolean>([
-	['true', true],
-	['1', true],
-	['false', false],
-	['0', false],
-]);
-
 /** Reads a boolean likewise: also as 1 or 0, and as the text of any of these. */
 export function readBoolean(value: unknown, label: string): boolean {
-	const boolean = BOOLEANS.get(wordOf(value));
-	return boolean ?? refuse(value, label, 'true or false');
+	const word = wordOf(value);
+	if (word === 'true' || word === '1') return true;
+	return word === 'false' || word === '0' ? false : refuse(value, label, 'true or false');
 }
 
 /** Reads a text. Undefined and null count as an empty one; a number or a boolean is taken as text. */

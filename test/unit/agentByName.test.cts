@@ -1,6 +1,7 @@
 import type { IDataObject } from 'n8n-workflow';
 
 import { OwnWorld, type Said } from '../support/simulation/ownWorld.cts';
+import { json } from '../support/simulation/world/answers.cts';
 import type { Hand } from '../support/simulation/world/hand.cts';
 
 // What becomes of items whose agent was given by its name when names change, or cannot be looked up.
@@ -61,6 +62,28 @@ test('items that begin after a rest are looked up then, and fail alone where tha
 		[1, 0],
 		[1, 1],
 	]);
+});
+
+test('in a loop, an attempt reads the list again, once, if the one before it met an unknown agent', async () => {
+	const said: Said = { turns: 2, maxTries: 2, count: 2, options: {}, runOf: () => ({}) };
+	const { world, hand } = worldOf(undefined, said);
+	hand.respond = ({ kind, url }) => {
+		// After the first turn, another agent has the name.
+		if (world.runs.length < 2) return undefined;
+		if (kind === 'list')
+			return json(200, { agents: [{ id: 2, name: 'Report' }], pagination: { total: 1 } });
+		return url.endsWith('/agents/1/runs')
+			? json(404, { error: { code: 'agent_not_found', message: '', request_id: 'r' } })
+			: undefined;
+	};
+	const { calls } = await world.execute();
+	expect(calls.map((result) => result?.agent_id)).toEqual([1, 2]);
+	const sent = world.requests.filter(({ kind }) => kind !== 'poll').map(({ kind }) => kind);
+	const [first, refused] = [
+		['list', 'create', 'create'],
+		['create', 'create'],
+	];
+	expect(sent).toEqual([...first, ...refused, ...first]);
 });
 
 describe("n8n's Retry", () => {

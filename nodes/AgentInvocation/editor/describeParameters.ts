@@ -2,7 +2,7 @@ import type { ILoadOptionsFunctions, ResourceMapperFields } from 'n8n-workflow';
 
 import { escapeHtml } from '../engine/nodeError';
 import { failureOf } from '../failure';
-import type { Agent, AgentParameter } from '../service/types';
+import type { AgentParameter } from '../service/types';
 import { bound } from '../wording';
 import { findChosenAgent } from './getAgentParameters';
 
@@ -18,16 +18,13 @@ export async function describeParameters(
 ): Promise<ResourceMapperFields> {
 	let notice: string;
 	try {
-		notice = describeAgent(await findChosenAgent(this, 'descriptions'));
+		const { parameters } = await findChosenAgent(this, 'descriptions');
+		notice = parameters.map(describeParameter).join('<br>') || NO_PARAMETERS;
 	} catch (thrown) {
 		const { message, description } = failureOf(thrown);
 		notice = escapeHtml(bound(`${message}. ${description}`));
 	}
 	return { fields: [], emptyFieldsNotice: notice };
-}
-
-function describeAgent({ parameters }: Agent): string {
-	return parameters.length > 0 ? parameters.map(describeParameter).join('<br>') : NO_PARAMETERS;
 }
 
 function describeParameter({ name, required, description }: AgentParameter): string {

@@ -7,15 +7,9 @@ import type {
 import { isTool } from '../engine/host';
 import { toEditorError } from '../engine/nodeError';
 import { fail } from '../failure';
-import {
-	byName,
-	pickNamed,
-	readAgent,
-	refuseUnlisted,
-	type GivenAgent,
-} from '../operations/findAgent';
-import { readKeptAgents, type Question } from '../service/agents';
-import { openService, type Service } from '../service/service';
+import { listedOf, pick, readAgent } from '../operations/findAgent';
+import { readKeptAgents } from '../service/agents';
+import { openService } from '../service/service';
 import type { Agent, AgentParameter } from '../service/types';
 import { toColumn, toLabel } from '../storedText';
 
@@ -41,7 +35,7 @@ export async function getAgentParameters(
 /**
  * Finds the agent that is chosen in the node. Reads the agents' list, the only place that has parameters.
  *
- * @param place the place in the editor that asks (see {@link Question})
+ * @param place the place in the editor that asks (see `Question` in service/agents.ts)
  * @throws FailureError if the agent cannot be found, or 'Agent' is an expression that has no value yet
  */
 export async function findChosenAgent(
@@ -58,20 +52,10 @@ export async function findChosenAgent(
 	}
 	const given = readAgent(context.getNodeParameter('agentId', ''));
 	const service = await openService(context);
-	return await readAgentOf(service, given, { place, asks: String(given) });
-}
-
-async function readAgentOf(
-	service: Service,
-	given: GivenAgent,
-	question: Question,
-): Promise<Agent> {
-	if (typeof given === 'string') {
-		return pickNamed(byName(await readKeptAgents(service, question, Infinity)), given);
-	}
-	const isChosen = ({ id }: Agent) => id === given;
-	const agents = await readKeptAgents(service, question, Infinity, (read) => read.some(isChosen));
-	return agents.find(isChosen) ?? refuseUnlisted(given);
+	const question = { place, asks: String(given) };
+	// For a name, the whole list is read, since several agents may have it.
+	const isFound = (read: Agent[]) => read.some(({ id }) => id === given);
+	return pick(listedOf(await readKeptAgents(service, question, Infinity, isFound)), given);
 }
 
 // The editor shows only a field's name; `describeParameters` shows the rest. In a tool, the argument that the

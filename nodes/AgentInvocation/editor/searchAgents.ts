@@ -23,33 +23,26 @@ export async function searchAgents(
 	filter = '',
 	paginationToken?: string,
 ): Promise<INodeListSearchResult> {
+	const offset = Number(paginationToken ?? 0);
+	const end = filter ? Infinity : offset + LARGEST_PAGE;
+	const question = { place: `list from ${offset}`, asks: filter };
 	try {
-		return await search(this, filter, Number(paginationToken ?? 0));
+		const agents = await readKeptAgents(await openService(this), question, end);
+		if (!filter && agents.length === 0) {
+			fail({
+				message: 'The organization has no published agents',
+				description:
+					'Publish one in the service and open this list again. If it has some, the API key in the credential belongs to another organization.',
+			});
+		}
+		const shown = agents.slice(offset, end);
+		return {
+			results: shown.filter((agent) => matches(agent, filter)).flatMap(toListItem),
+			...(agents.length >= end && { paginationToken: String(end) }),
+		};
 	} catch (thrown) {
 		throw toEditorError(this, thrown);
 	}
-}
-
-async function search(
-	context: ILoadOptionsFunctions,
-	filter: string,
-	offset: number,
-): Promise<INodeListSearchResult> {
-	const end = filter ? Infinity : offset + LARGEST_PAGE;
-	const question = { place: `list from ${offset}`, asks: filter };
-	const agents = await readKeptAgents(await openService(context), question, end);
-	if (!filter && agents.length === 0) {
-		fail({
-			message: 'The organization has no published agents',
-			description:
-				'Publish one in the service and open this list again. If it has some, the API key in the credential belongs to another organization.',
-		});
-	}
-	const shown = agents.slice(offset, end);
-	return {
-		results: shown.filter((agent) => matches(agent, filter)).flatMap(toListItem),
-		...(agents.length >= end && { paginationToken: String(end) }),
-	};
 }
 
 // Stands between an agent's name and its description. `nameOf` in nodeTexts.ts cuts there.

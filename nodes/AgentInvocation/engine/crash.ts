@@ -8,18 +8,20 @@ import type { Suspension } from './suspend';
 const EARLY_MS = 10_000;
 
 /**
- * Whether an execution that crashed or was stopped after a suspension may have begun items since n8n stored it. It has
- * not if it was stopped while it was parked: n8n notes when (docs/n8n.md, Memory). The date of now proves nothing,
- * since the clock may have been set back.
+ * Whether another execution that crashed or was stopped after a suspension may have begun items since n8n stored it. It
+ * has not if it was stopped while it was parked: n8n notes when (docs/n8n.md, Memory). The date of now proves nothing,
+ * since the clock may have been set back. If the node's operation started no runs when it was suspended, nothing counts
+ * as begun, whatever operation it has now.
  *
- * @param endedIn the ID of that execution
+ * @param found what n8n has stored for the node in its latest execution
  */
-export async function mayHaveRunOn(
+export async function mayHaveBegun(
 	context: IExecuteFunctions,
-	endedIn: string,
-	{ beganOn, resumesOn = beganOn }: Suspension,
+	{ executionId, suspension }: { executionId: string; suspension?: Suspension },
 ): Promise<boolean> {
-	const stored = await storedExecution(context, endedIn);
+	if (!suspension?.startsRuns || executionId === (context.getExecutionId() ?? '')) return false;
+	const { beganOn, resumesOn = beganOn } = suspension;
+	const stored = await storedExecution(context, executionId);
 	const error: unknown = stored?.resultData?.error;
 	const stoppedOn = isJsonObject(error) ? error.timestamp : undefined;
 	// A checkpoint has no date on which it is resumed: the execution goes on at once.

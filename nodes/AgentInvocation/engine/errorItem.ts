@@ -27,7 +27,9 @@ export async function toErrorItem(
 	const hasErrorOutput = context.getNode().onError === 'continueErrorOutput' && !isTool(context);
 	if (!hasErrorOutput) return { json, pairedItem };
 	const item: INodeExecutionData = hasInput(context, itemIndex) ? { json, pairedItem } : { json };
-	if (!(await knowsErrorsByKeys())) item.error = toNodeError(context, failure, itemIndex);
+	const { major, minor } = await hostVersion();
+	const needsError = major < 2 || (major === 2 && minor < 36);
+	if (needsError) item.error = toNodeError(context, failure, itemIndex);
 	return item;
 }
 
@@ -45,9 +47,4 @@ function hasInput(context: IExecuteFunctions, itemIndex: number): boolean {
 	} catch {
 		return false;
 	}
-}
-
-async function knowsErrorsByKeys(): Promise<boolean> {
-	const { major, minor } = await hostVersion();
-	return major > 2 || (major === 2 && minor >= 36);
 }

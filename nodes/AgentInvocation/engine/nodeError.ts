@@ -32,7 +32,9 @@ export function toNodeError(
 	if (Object.keys(details).length > 0) error.context.details = { ...details };
 	if (otherRuns.length > 0) error.context.runs = otherRuns.map((run) => ({ ...run }));
 	const description = escapeHtml(describe(failure, otherRuns));
-	return inWords(error, withoutTags(notCanceled(message)), description);
+	// n8n takes a failed execution for a canceled one by this word, which the service's texts may contain.
+	const respelled = message.replaceAll('canceled', 'cancelled');
+	return inWords(error, withoutTags(respelled), description);
 }
 
 /**
@@ -110,14 +112,6 @@ function describe({ description, details }: Failure, otherRuns: RunOfItem[] = []
 		runs.length > 0 && `'Get a run' gives the results of these: ${few(runs)}.`,
 		references.length > 0 && `(${references.join(', ')})`,
 	);
-}
-
-/**
- * Respells 'canceled', by which n8n takes a failed execution for a canceled one. The service's texts may
- * contain it.
- */
-function notCanceled(message: string): string {
-	return message.replaceAll('canceled', 'cancelled');
 }
 
 /**

@@ -32,7 +32,7 @@ export async function checkItems(
 	if (memory.opening.beginning === 'resume') return;
 	/** Items about which the same is asked. */
 	const asked = new Map<string, number[]>();
-	const failing: Array<{ indexes: number[]; failure: Failure }> = [];
+	const failing = new Map<number[], Failure>();
 	const unanswered = new Map<number, Failure>();
 	/** Those that begin without a check, since they start nothing. */
 	const free = new Set<number>();
@@ -62,7 +62,7 @@ export async function checkItems(
 				unanswered.set(index, failure);
 				return failed(item, failure);
 			}
-			failing.push({ indexes, failure });
+			failing.set(indexes, failure);
 		}
 		return PROVES_NOTHING;
 	};
@@ -88,16 +88,16 @@ export async function checkItems(
 	const checking = { ...work, begin, concurrency, stopsAtFailure: true, checkpoints: false };
 	await new Loop(checking, items, count).run();
 	const wrong = new Map(
-		failing
-			.flatMap(({ indexes, failure }) =>
-				indexes.map((index): [number, Failure] => [index, failure]),
-			)
+		[...failing]
+			.flatMap(([indexes, failure]) => indexes.map((index) => [index, failure] as const))
 			.sort(([one], [other]) => one - other),
 	);
 	const [first] = wrong.keys();
 	const [ofFirst] = [...unanswered].map(([index, failure]) => sayUnanswered(index, failure));
 	for (let index = 0; index < count; index++) {
 		const item = memory.item(index);
+		// The loop has begun with those that have earlier records, and ended at the first one without an answer. Those
+		// that it has not reached may still have something to go on from.
 		const isLeft = ofFirst && item.is === 'notBegun' && item.earlier && !reached.has(index);
 		if (isLeft && mayAsk && (await startsNothing(item, index))) free.add(index);
 		const own = unanswered.get(index);

@@ -51,8 +51,7 @@ export class Loop {
 	/** The same for an item that is held back, which ends the loop only once nothing else is left to do. */
 	private heldBack: LoopEnd | undefined;
 
-	private hasNews = false;
-
+	/** Aborted once something has happened that the loop has not looked at. */
 	private waking = new AbortController();
 
 	/** @param count how many items there are */
@@ -63,7 +62,11 @@ export class Loop {
 	) {
 		this.trial = new Trial(work.concurrency, count);
 		for (let index = 0; index < count; index++) this.put(index, items.item(index));
-		this.order();
+		// Those that can go on from an earlier attempt come first. If an item that is held back is to end the loop,
+		// others are not begun at all.
+		const known = this.inOrder.filter(({ item }) => item.earlier);
+		const others = this.inOrder.filter(({ item }) => !item.earlier);
+		this.inOrder = this.heldBack ? known : known.concat(others);
 		const free = Math.max(work.concurrency.onTrial - this.waiting.size, 0);
 		const mayCheckpoint = work.checkpoints && this.leftToBegin > 0;
 		this.beforeCheckpoint = mayCheckpoint ? Math.min(free, this.leftToBegin) : Infinity;
@@ -71,7 +74,7 @@ export class Loop {
 
 	async run(): Promise<LoopEnd> {
 		const { cancel } = this.work;
-		const onCancel = () => this.tell();
+		const onCancel = () => this.waking.abort();
 		cancel?.addEventListener('abort', onCancel);
 		try {
 			let end: LoopEnd | undefined;
@@ -99,20 +102,12 @@ export class Loop {
 		return isFull && this.leftToBegin > 0 ? this.trial.endsAt : Infinity;
 	}
 
-	/** Whether items wait for the checkpoint. */
+	/**
+	 * Whether items wait for the checkpoint. If they begin before it, it is made as soon as no item is beginning.
+	 */
 	private get areWaitingForCheckpoint(): boolean {
 		const areNext = this.begun === this.beforeCheckpoint && this.leftToBegin > 0;
 		return areNext && clock.now() < this.othersBeginAt;
-	}
-
-	/**
-	 * Puts items that can go on from an earlier attempt first. If an item that is held back
-	 * is to end the loop, others are not begun at all.
-	 */
-	private order(): void {
-		const known = this.inOrder.filter(({ item }) => item.earlier);
-		const others = this.inOrder.filter(({ item }) => !item.earlier);
-		this.inOrder = this.heldBack ? known : known.concat(others);
 	}
 
 	/** Begins and polls what is due now, unless the loop is over. */
@@ -164,20 +159,19 @@ export class Loop {
 		const item = await act(controller.signal);
 		this.underWay.delete(index);
 		this.put(index, item);
-		this.tell();
+		this.waking.abort();
 	}
 
 	private put(index: number, item: Item): void {
 		this.items.note(index, item);
 		if (item.is === 'notBegun') this.inOrder.push({ index, item });
 		if (item.is === 'done' && !item.isUnsuccessful) this.trial.end();
-		if (item.is !== 'waiting') this.trial.noteEnd(index);
 		if (item.is === 'waiting') {
 			const { time, pollsFrom } = this.work;
 			const { dueOn, beganOn, isOnTrial } = item.wait;
 			this.waiting.add(index, item, Math.max(time.momentOf(dueOn), pollsFrom));
 			this.trial.noteWait(index, time.momentOf(beganOn), isOnTrial);
-		}
+		} else this.trial.noteEnd(index);
 		if (item.is === 'failed' && this.work.stopsAtFailure) {
 			const { is, failure } = item;
 			this[item.isHeldBack ? 'heldBack' : 'failure'] ??= { is, index, failure };
@@ -200,17 +194,9 @@ export class Loop {
 		return undefined;
 	}
 
-	private tell(): void {
-		this.hasNews = true;
-		this.waking.abort();
-	}
-
 	/** Waits until something has happened, or until `at` by the clock. */
 	private async untilNews(at: number): Promise<undefined> {
-		if (!this.hasNews) {
-			this.waking = new AbortController();
-			await clock.sleep(at - clock.now(), this.waking.signal);
-		}
-		this.hasNews = false;
+		await clock.sleep(at - clock.now(), this.waking.signal);
+		this.waking = new AbortController();
 	}
 }

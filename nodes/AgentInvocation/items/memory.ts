@@ -1,7 +1,7 @@
 import type { IDataObject, IExecuteFunctions } from 'n8n-workflow';
 
 import { clock } from '../clock';
-import { mayHaveRunOn } from '../engine/crash';
+import { mayHaveBegun } from '../engine/crash';
 import {
 	enteredIn,
 	executionEndsOn,
@@ -66,7 +66,7 @@ export class Memory {
 			entered: enteredIn(context),
 			date: clock.date(),
 			mostAttempts: mostAttempts(context),
-			mayHaveBegun: await mayHaveBegun(context, found, executionId),
+			mayHaveBegun: found !== undefined && (await mayHaveBegun(context, found)),
 		});
 		byRunIndex[runIndex] = stored;
 		// n8n does not go back to an earlier turn of a loop.
@@ -132,19 +132,6 @@ export class Memory {
 	set suspension(suspension: Suspension) {
 		this.stored.suspension = suspension;
 	}
-}
-
-/**
- * Whether an execution that has crashed or was stopped may have begun items after n8n stored this memory. If the
- * node's operation started no runs when it was suspended, nothing counts as begun, whatever operation it has now.
- */
-async function mayHaveBegun(
-	context: IExecuteFunctions,
-	found: StoredMemory | undefined,
-	executionId: string,
-): Promise<boolean> {
-	if (!found?.suspension?.startsRuns || found.executionId === executionId) return false;
-	return await mayHaveRunOn(context, found.executionId, found.suspension);
 }
 
 function isKeptMemory(found: unknown): found is IDataObject & Kept {

@@ -21,10 +21,7 @@ export function stopError(
 	const otherRuns = memory.runs().filter(({ itemIndex }) => itemIndex !== index);
 	const otherItems = [...Array(count).keys()].filter((other) => other !== index);
 	// A run that may exist is not among the runs that are known.
-	const inDoubt = otherItems.filter((other) => {
-		const [newest] = recordsOf(memory.item(other));
-		return newest?.is === 'inDoubt';
-	});
+	const inDoubt = otherItems.filter((other) => recordsOf(memory.item(other))[0]?.is === 'inDoubt');
 	const hasMore = otherItems.some((other) => memory.item(other).is !== 'failed');
 	const description = sentences(
 		failure.description,

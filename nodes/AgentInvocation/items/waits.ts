@@ -43,7 +43,8 @@ export class Waits {
 
 	/** @param dueAt when it is to be polled next, by the clock */
 	add(index: number, item: Waiting, dueAt: number): void {
-		this.queueOf(item).add({ index, item, dueAt, order: this.added++ });
+		const queue = item.wait.mayBeEarly ? this.flexible : this.fixed;
+		queue.add({ index, item, dueAt, order: this.added++ });
 		if (item.wait.where === 'memory') this.inMemory++;
 	}
 
@@ -59,10 +60,6 @@ export class Waits {
 		if (!first || first.dueAt > dueBy) return undefined;
 		if (first.item.wait.where === 'memory') this.inMemory--;
 		return queue.take();
-	}
-
-	private queueOf({ wait }: Waiting): Queue {
-		return wait.mayBeEarly ? this.flexible : this.fixed;
 	}
 }
 

@@ -93,6 +93,10 @@ interface Listed {
 	byId: Map<number | undefined, Agent>;
 }
 
+export function listedOf(agents: Agent[]): Listed {
+	return { byName: byName(agents), byId: new Map(agents.map((agent) => [agent.id, agent])) };
+}
+
 interface Reading {
 	/** The pass of the node that began the reading. */
 	owner: object;
@@ -112,9 +116,7 @@ const readings = new WeakMap<object, Map<string, Reading>>();
  */
 export async function agentOf(given: GivenAgent, work: ItemWork, deadline: number): Promise<Agent> {
 	const { key, owner } = work.service;
-	const execution = keptBy(work.context, 'flow') ?? work.context;
-	const kept = readings.get(execution) ?? new Map<string, Reading>();
-	readings.set(execution, kept);
+	const kept = readingsOf(work);
 	for (;;) {
 		const reading = kept.get(key) ?? beginReading(work, deadline);
 		kept.set(key, reading);
@@ -133,13 +135,23 @@ export async function agentOf(given: GivenAgent, work: ItemWork, deadline: numbe
 	}
 }
 
+/** The service does not know an agent that was found: a reading of an earlier pass is no longer used. */
+export function doubtReading(work: ItemWork): void {
+	const { key, owner } = work.service;
+	const kept = readingsOf(work);
+	if (kept.get(key)?.owner !== owner) kept.delete(key);
+}
+
+function readingsOf({ context }: ItemWork): Map<string, Reading> {
+	const execution = keptBy(context, 'flow') ?? context;
+	const kept = readings.get(execution) ?? new Map<string, Reading>();
+	readings.set(execution, kept);
+	return kept;
+}
+
 function beginReading({ service, signal }: ItemWork, deadline: number): Reading {
 	const patience = { deadline, signal };
-	const reading = readAgents(service, { limit: Infinity, offset: 0 }, patience);
-	const agents = reading.then((all) => ({
-		byName: byName(all),
-		byId: new Map(all.map((agent) => [agent.id, agent])),
-	}));
+	const agents = readAgents(service, { limit: Infinity, offset: 0 }, patience).then(listedOf);
 	return { owner: service.owner, deadline, agents };
 }
 
@@ -147,16 +159,14 @@ function isIn(agents: Listed, given: GivenAgent): boolean {
 	return typeof given === 'number' ? agents.byId.has(given) : agents.byName.has(nameKey(given));
 }
 
-function pick(agents: Listed, given: GivenAgent): Agent {
+/** @throws FailureError if the list has no such agent */
+export function pick(agents: Listed, given: GivenAgent): Agent {
 	if (typeof given === 'string') return pickNamed(agents.byName, given);
-	return agents.byId.get(given) ?? refuseUnlisted(given);
-}
-
-/** Fails for an agent that is not in the list. */
-export function refuseUnlisted(agentId: number): never {
+	const agent = agents.byId.get(given);
+	if (agent) return agent;
 	return fail({
-		message: `Agent ${agentId} is not in the organization's list`,
+		message: `Agent ${given} is not in the organization's list`,
 		description: "Choose an agent from the list in 'Agent'.",
-		details: { agent_id: agentId },
+		details: { agent_id: given },
 	});
 }

@@ -85,10 +85,10 @@ function header(response: RawResponse, name: string): string | undefined {
 }
 
 // System error codes which mean that the request was not sent (nodejs.org/api/errors.html, libuv).
-const NOT_CONNECTED = ['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN'];
+const NOT_CONNECTED = /^(ECONNREFUSED|ENOTFOUND|EAI_AGAIN)$/;
 /** The system calls that connect, or look up the address before. */
 const CONNECTING = /^(connect|getaddrinfo|query.*)$/;
-const TIMED_OUT = ['ECONNABORTED', 'ETIMEDOUT'];
+const TIMED_OUT = /^(ECONNABORTED|ETIMEDOUT)$/;
 // Codes of a failed handshake, before the request is sent. Later, OpenSSL gives other ERR_SSL_... codes, as for a broken
 // record.
 const NOT_SECURED = /^ERR_TLS_(?!CERT)|^ERR_SSL_.*CERT/;
@@ -111,20 +111,14 @@ export function readThrown(thrown: unknown, cancelled: boolean): Answer<never> {
 		.filter((code) => typeof code === 'string')
 		.filter((code) => /^[A-Z]/.test(code));
 	const reason = asText(chain[chain.length - 1]?.message ?? thrown);
-	const has = (test: (code: string) => boolean) => codes.some(test);
+	const has = (pattern: RegExp) => codes.some((code) => pattern.test(code));
 
-	if (has((code) => NOT_SECURED.test(code)) || chain.some(wasSecuring)) {
-		return { kind: 'notSecured', reason };
-	}
-	if (has((code) => NOT_TRUSTED.test(code))) return { kind: 'notTrusted', reason };
-	if (has((code) => NOT_CONNECTED.includes(code)) || chain.some(wasConnecting)) {
-		return { kind: 'notConnected', reason };
-	}
-	if (has((code) => TIMED_OUT.includes(code))) return { kind: 'timedOut', reason };
-	const isRefusedByN8n = chain.some(
-		({ name }) => typeof name === 'string' && REFUSED_BY_N8N.test(name),
-	);
-	if (isRefusedByN8n || has((code) => NOT_SENT.test(code))) return { kind: 'notSent', reason };
+	if (has(NOT_SECURED) || chain.some(wasSecuring)) return { kind: 'notSecured', reason };
+	if (has(NOT_TRUSTED)) return { kind: 'notTrusted', reason };
+	if (has(NOT_CONNECTED) || chain.some(wasConnecting)) return { kind: 'notConnected', reason };
+	if (has(TIMED_OUT)) return { kind: 'timedOut', reason };
+	const isRefusedByN8n = chain.some(({ name }) => REFUSED_BY_N8N.test(asText(name)));
+	if (isRefusedByN8n || has(NOT_SENT)) return { kind: 'notSent', reason };
 	// Also an error without a code: n8n 1 drops the code if an answer breaks off, even if the create was
 	// carried out.
 	return { kind: 'connectionLost', reason };

@@ -1,3 +1,5 @@
+import type { Failure } from '../failure';
+
 /** What a request is for decides after which answers it is worth repeating. */
 export type Purpose = 'read' | 'create' | 'createRetryingServerErrors' | 'firstPoll' | 'poll';
 
@@ -5,10 +7,7 @@ export type Purpose = 'read' | 'create' | 'createRetryingServerErrors' | 'firstP
 export type Repetition = 'untilDeadline' | 'briefly';
 
 /** What a user reads about an answer. */
-export interface Explanation {
-	message: string;
-	description: string;
-}
+export type Explanation = Omit<Failure, 'details'>;
 
 interface Row extends Explanation {
 	/** Whether a run may exist after this answer to a create. */

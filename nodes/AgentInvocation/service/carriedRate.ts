@@ -91,9 +91,9 @@ export class CarriedRate {
 	}
 
 	/** A request was refused. */
-	refuse(sentAt: number): void {
+	refuse(turnAt: number): void {
 		this.grownMs = 0;
-		this.recent.refuse(sentAt);
+		this.recent.refuse(turnAt);
 	}
 
 	/**
@@ -101,9 +101,9 @@ export class CarriedRate {
 	 *
 	 * @param ranMs for how long requests were sent since the latest pause
 	 */
-	meetStray(sentAt: number, now: number, ranMs: number): void {
+	meetStray(turnAt: number, now: number, ranMs: number): void {
 		// It was sent before the rate was lowered.
-		if (sentAt < this.loweredAt) return;
+		if (turnAt < this.loweredAt) return;
 		const share = this.recent.shareCarried(now - 2 * this.measuredMs, 2 * MEASURED_REQUESTS);
 		if (share >= ALMOST) return;
 		this.loweredAt = now;

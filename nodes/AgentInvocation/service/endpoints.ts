@@ -37,9 +37,7 @@ export function createRun(
 		method: 'POST',
 		path: `/agents/${agentId}/runs`,
 		// null, not absent: the service requires the body, and n8n drops an empty object.
-		body: {
-			parameter_bindings: bindings.length > 0 ? bindings.map((binding) => ({ ...binding })) : null,
-		},
+		body: { parameter_bindings: bindings.length > 0 ? bindings : null },
 		startsRun: true,
 		hasShape: isCreatedRun,
 	};

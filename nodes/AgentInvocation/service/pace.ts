@@ -91,18 +91,18 @@ export class Pace {
 	/**
 	 * Learns from an answer.
 	 *
-	 * @param sentAt when its request was sent
+	 * @param turnAt when the turn of its request came
 	 */
-	learn(answer: Answer, sentAt: number, now: number): void {
+	learn(answer: Answer, turnAt: number, now: number): void {
 		this.underWay--;
 		// Requests from before a pause, or sent in it, say nothing new about the rate.
-		const isNew = sentAt >= this.pausedUntil;
+		const isNew = turnAt >= this.pausedUntil;
 		if (answer.kind === 'rateLimited') {
-			this.refuse(answer, sentAt, now, isNew);
+			this.refuse(answer, turnAt, now, isNew);
 		} else if (answer.status !== undefined) {
 			// Without a status, the service has not said anything.
 			this.carried++;
-			if (isNew) this.carry(sentAt, now);
+			if (isNew) this.carry(turnAt, now);
 		}
 	}
 
@@ -129,24 +129,24 @@ export class Pace {
 		this.pausedUntil = Math.max(this.pausedUntil, moment);
 	}
 
-	private refuse(answer: Answer, sentAt: number, now: number, isNew: boolean): void {
-		this.rate.refuse(sentAt);
+	private refuse(answer: Answer, turnAt: number, now: number, isNew: boolean): void {
+		this.rate.refuse(turnAt);
 		const askedMs = retryAfterMs(answer);
 		if (isNew) {
-			const sinceMs = sentAt - (this.suspectAt ?? sentAt);
+			const sinceMs = turnAt - (this.suspectAt ?? turnAt);
 			if (sinceMs > SHORT_MS + this.rate.apartMs) this.suspectAt = undefined;
 			if (!this.refusalPeriod && this.suspectAt === undefined && askedMs === 0) {
-				this.suspectAt = sentAt;
+				this.suspectAt = turnAt;
 				return;
 			}
-			this.refusalPeriod ??= this.beginRefusalPeriod(this.suspectAt ?? sentAt);
+			this.refusalPeriod ??= this.beginRefusalPeriod(this.suspectAt ?? turnAt);
 			this.suspectAt = undefined;
 			this.resumedAt = undefined;
 			this.pausesInARow++;
 			// `Retry-After` is in whole seconds, so the last one may be due to rounding.
 			this.refusalPeriod.until = Math.max(
 				this.refusalPeriod.until,
-				sentAt + Math.max(askedMs - SECOND, 0),
+				turnAt + Math.max(askedMs - SECOND, 0),
 			);
 		}
 		// A refusal from before a pause may come after other requests were carried.
@@ -157,7 +157,7 @@ export class Pace {
 		this.pauseUntil(now + pauseMs);
 	}
 
-	private carry(sentAt: number, now: number): void {
+	private carry(turnAt: number, now: number): void {
 		if (this.suspectAt !== undefined) {
 			this.wasRefused = true;
 			this.rate.meetStray(this.suspectAt, now, this.ranMs(now));
@@ -165,7 +165,7 @@ export class Pace {
 		}
 		if (this.refusalPeriod && this.pausesInARow > 1) {
 			this.rate.learnLimit(this.refusalPeriod, now);
-			this.nextAt = Math.max(now, sentAt + this.rate.apartMs);
+			this.nextAt = Math.max(now, turnAt + this.rate.apartMs);
 		}
 		this.refusalPeriod = undefined;
 		this.pausesInARow = 0;

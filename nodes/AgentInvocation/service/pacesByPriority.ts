@@ -82,11 +82,11 @@ export class PacesByPriority {
 	/**
 	 * Learns from an answer.
 	 *
-	 * @param sentAt when its request was sent
+	 * @param turnAt when the turn of its request came
 	 */
-	learn(priority: Priority, answer: Answer, sentAt: number, now: number): void {
+	learn(priority: Priority, answer: Answer, turnAt: number, now: number): void {
 		if (priority !== 'poll') {
-			this.learnFromCreate(answer, sentAt, now, priority === 'create');
+			this.learnFromCreate(answer, turnAt, now, priority === 'create');
 			return;
 		}
 		if (answer.kind === 'rateLimited') {
@@ -95,24 +95,24 @@ export class PacesByPriority {
 			this.pollRefusedAt = now;
 			this.refusedAmidPolls = 0;
 		} else if (answer.status !== undefined) this.wasPollCarried = true;
-		this.polls.learn(answer, sentAt, now);
+		this.polls.learn(answer, turnAt, now);
 	}
 
 	/** @param startsRun whether it was no dry run, which leaves no item in doubt */
-	private learnFromCreate(answer: Answer, sentAt: number, now: number, startsRun: boolean): void {
+	private learnFromCreate(answer: Answer, turnAt: number, now: number, startsRun: boolean): void {
 		const isRefused = answer.kind === 'rateLimited';
 		const isAskedToWait = retryAfterMs(answer) > 0;
-		const sentBy = this.createsUnderWay.filter((at) => at <= sentAt).length;
+		const sentBy = this.createsUnderWay.filter((at) => at <= turnAt).length;
 		this.createsUnderWay.splice(sentBy - 1, 1);
 		if (startsRun && leavesDoubt(answer)) {
 			this.createsCarried = 0;
-			if (isAskedToWait || isUnavailable(answer)) this.pauseCreates(answer, sentAt, now);
+			if (isAskedToWait || isUnavailable(answer)) this.pauseCreates(answer, turnAt, now);
 		} else if (isRefused && this.areCreatesRefused) {
 			this.createsCarried = 0;
 			if (!isAskedToWait) {
 				// It is no limit of requests, so it says nothing about how fast creates may be sent.
-				this.creates.learn({ kind: 'notSent' }, sentAt, now);
-				this.pauseCreates(answer, sentAt, now);
+				this.creates.learn({ kind: 'notSent' }, turnAt, now);
+				this.pauseCreates(answer, turnAt, now);
 				return;
 			}
 		} else if (!isRefused && answer.status !== undefined && !leavesDoubt(answer)) {
@@ -121,14 +121,14 @@ export class PacesByPriority {
 		}
 		// A dry run that is carried says nothing of creates: it adds no run to those under way.
 		if (startsRun && !isRefused) this.refusedAmidPolls = 0;
-		this.creates.learn(answer, sentAt, now);
+		this.creates.learn(answer, turnAt, now);
 		if (!isRefused) return;
 		if (this.wasPollCarried) this.refusedAmidPolls++;
 		this.wasPollCarried = false;
 		if (!this.areCreatesRefused) {
 			const isAlone =
 				this.creates.isRefusedTooSoon(answer) || this.refusedAmidPolls >= REFUSED_AMID_POLLS;
-			if (sentAt <= this.pollRefusedAt || !isAlone) return;
+			if (turnAt <= this.pollRefusedAt || !isAlone) return;
 			this.polls = new Pace(this.creates);
 			this.createsCarried = 0;
 			if (!isAskedToWait) this.creates = new Pace();
@@ -137,9 +137,9 @@ export class PacesByPriority {
 	}
 
 	/** Creates pause, for as long as the service asks or for a time that doubles with each pause in a row. */
-	private pauseCreates(answer: Answer, sentAt: number, now: number): void {
+	private pauseCreates(answer: Answer, turnAt: number, now: number): void {
 		// Of those that were under way together, the first one has lengthened the pause.
-		if (sentAt >= this.createsPausedUntil) {
+		if (turnAt >= this.createsPausedUntil) {
 			const doubled = Math.max(this.createsPauseMs * 2, backoffRange.first);
 			this.createsPauseMs = Math.min(doubled, backoffRange.longest);
 		}

@@ -75,7 +75,10 @@ export class RateLimiter {
 			const settle = (turn: Turn) => {
 				signal?.removeEventListener('abort', onAbort);
 				this.queues.remove(waiter);
-				if (turn === 'send') this.take(priority);
+				if (turn === 'send') {
+					this.isAfterRefusal = false;
+					this.paces.take(priority, clock.now());
+				}
 				resolve(turn);
 			};
 			const waiter = { ...admission, cameAt: clock.now(), settle };
@@ -123,11 +126,6 @@ export class RateLimiter {
 	/** Ends the waiting of an owner's requests, which perhaps no longer use this limiter's API key. */
 	release(owner: object): void {
 		for (const waiter of this.queues.waiters) if (waiter.owner === owner) waiter.settle('released');
-	}
-
-	private take(priority: Priority): void {
-		this.isAfterRefusal = false;
-		this.paces.take(priority, clock.now());
 	}
 
 	private async serve(): Promise<void> {

@@ -1,4 +1,3 @@
-import { clock } from '../clock';
 import { FailureError, UnansweredError } from '../failure';
 import type { Answer } from './answer';
 import { answerKinds } from './answerKinds';
@@ -22,8 +21,8 @@ export async function read<T>(
 	subject: Omit<Subject, 'baseUrl'>,
 	patience: ReadPatience,
 ): Promise<T> {
-	const always = { since: clock.now(), patienceMs: READ_PATIENCE_MS };
-	const answer = await sendWithRetry(service, request, 'read', { ...always, ...patience });
+	const given = { patienceMs: READ_PATIENCE_MS, ...patience };
+	const answer = await sendWithRetry(service, request, 'read', given);
 	return bodyOf(answer, { ...subject, baseUrl: service.baseUrl });
 }
 

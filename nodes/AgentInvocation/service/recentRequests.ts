@@ -10,19 +10,19 @@ export class RecentRequests {
 	/** @param keptMs for how long requests are kept, at the least */
 	constructor(private readonly keptMs: number) {}
 
-	add(sentAt: number): void {
-		this.carriedAt.push(sentAt);
-		this.carriedAt = this.withoutOld(this.carriedAt, sentAt);
-		this.refusedAt = this.withoutOld(this.refusedAt, sentAt);
+	add(turnAt: number): void {
+		this.carriedAt.push(turnAt);
+		this.carriedAt = this.withoutOld(this.carriedAt, turnAt);
+		this.refusedAt = this.withoutOld(this.refusedAt, turnAt);
 	}
 
 	/** The service has refused the request. */
-	refuse(sentAt: number): void {
+	refuse(turnAt: number): void {
 		let index = this.carriedAt.length - 1;
 		// The limiter gives the request its turn a moment before it is sent.
-		while (index >= 0 && this.carriedAt[index]! > sentAt) index--;
+		while (index >= 0 && this.carriedAt[index]! > turnAt) index--;
 		if (index >= 0) this.carriedAt.splice(index, 1);
-		this.refusedAt.push(sentAt);
+		this.refusedAt.push(turnAt);
 	}
 
 	/** How many requests between the two moments were carried. */

@@ -44,6 +44,11 @@ export function isRetriedBriefly({ kind }: Answer, purpose: Purpose): boolean {
 	return answerKinds[kind].retried[purpose] === 'briefly';
 }
 
+/** Whether the rate limit is the reason. The limiter knows how long to wait. */
+export function isOfRateLimit({ kind }: Answer): boolean {
+	return kind === 'rateLimited' || kind === 'late';
+}
+
 /**
  * Whether the service seems to be away: nothing has answered, or something before it says so (502 and the like).
  * A 500 is the service's own.

@@ -34,11 +34,7 @@ export async function sendOnce<T>(
 	const { limiter } = service;
 	const { signal, deadline = Infinity } = patience;
 	const priority = priorityOf(request);
-	const turn = await limiter.admit({
-		owner: service.owner,
-		priority,
-		...patience,
-	});
+	const turn = await limiter.admit({ owner: service.owner, priority, ...patience });
 	if (turn === 'aborted') return { kind: 'aborted' };
 	if (turn === 'late') return { ...limiter.refusalOf(priority), kind: 'late' };
 
@@ -77,8 +73,9 @@ export async function sendWithRetry<T>(
 	service: Service,
 	request: ServiceRequest<T>,
 	purpose: Purpose,
-	patience: Patience,
+	given: Omit<Patience, 'since'>,
 ): Promise<Answer<T>> {
+	const patience = { since: clock.now(), ...given };
 	const { since, patienceMs, deadline = Infinity, signal } = patience;
 	const longestRefusedMs = request.startsRun ? LONGEST_REFUSED_CREATE_MS : patienceMs;
 	let last: Answer<T> | undefined;

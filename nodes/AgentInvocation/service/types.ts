@@ -63,20 +63,17 @@ export function isAgentPage(value: unknown): value is AgentPage {
 
 export function toAgent(asItCame: Record<string, unknown>): Agent {
 	const { id, name, description, parameters } = asItCame;
-	const named = new Map<string, Record<string, unknown>>();
+	const named = new Map<string, AgentParameter>();
 	for (const one of (Array.isArray(parameters) ? parameters : []).filter(isJsonObject)) {
-		const parameterName = toText(one.name);
-		if (parameterName !== '' && !named.has(parameterName)) named.set(parameterName, one);
+		const [own, about] = [toText(one.name), toText(one.description)];
+		const parameter = { name: own, required: one.required === true, description: about };
+		if (own !== '' && !named.has(own)) named.set(own, parameter);
 	}
 	return {
 		id: toAgentId(id),
 		name: toText(name),
 		description: toText(description),
-		parameters: [...named].map(([name, { required, description }]) => ({
-			name,
-			required: required === true,
-			description: toText(description),
-		})),
+		parameters: [...named.values()],
 		asItCame,
 	};
 }

@@ -5,6 +5,7 @@ import { getRun } from '../service/endpoints';
 import { explainAnswer } from '../service/explainAnswer';
 import {
 	backoffMs,
+	isOfRateLimit,
 	isRetried,
 	isRetriedBriefly,
 	READ_PATIENCE_MS,
@@ -153,11 +154,6 @@ function isGraceOver(
 	const nextAt = now + delay;
 	const latestAt = time.momentOf(latestEndOn + LAST_POLL_MS);
 	return now >= from + GRACE_MS || nextAt > from + READ_PATIENCE_MS || nextAt >= latestAt;
-}
-
-/** Whether the rate limit is the reason. The limiter knows how long to wait. */
-function isOfRateLimit({ kind }: Answer): boolean {
-	return kind === 'rateLimited' || kind === 'late';
 }
 
 function delayAfterFailing(item: Waiting, answer: Answer, polling: Polling): number {

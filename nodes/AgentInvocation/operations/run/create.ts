@@ -1,6 +1,5 @@
 import type { IDataObject, IExecuteFunctions, INodeProperties } from 'n8n-workflow';
 
-import { clock } from '../../clock';
 import { readBoolean, readNumber, readOptions } from '../../readValue';
 import { AUTOMATIC, fixedAt, ofDryRuns, type Concurrency } from '../../items/concurrency';
 import { UnansweredError, UnsafeError } from '../../failure';
@@ -14,7 +13,7 @@ import { isJsonObject, isRun } from '../../service/types';
 import { agentField } from '../agentField';
 import { agentOf, findAgent, readAgent } from '../findAgent';
 import type { Check, CheckItem, ItemWork, Operation } from '../../items/operation';
-import { notInTools, parameterFields } from './parameterFields';
+import { displayOptions, notInTools, parameterFields } from './parameterFields';
 import { readBindings } from './parameters';
 import {
 	fingerprintOf,
@@ -30,8 +29,6 @@ import { beginsUntil, readWaitPlan } from '../../items/waitPlan';
 
 /** The range of 'Max Concurrency'. 0 is automatic. */
 const CONCURRENCY_RANGE = { minValue: 0, maxValue: 1_000 };
-
-const displayOptions = { show: { resource: ['run'], operation: ['create'] } };
 
 const CHECK_FIRST = 'Check All Items First';
 
@@ -195,7 +192,7 @@ async function compile(
 	refuseIfUnsafe();
 	// A check has the time and the patience of the create that it comes before.
 	const deadline = beginsUntil(plan, work);
-	const patience = { since: clock.now(), patienceMs, deadline, signal };
+	const patience = { patienceMs, deadline, signal };
 	const answer = await sendWithRetry(service, dryRun(agentId, bindings), 'read', patience);
 	const tooLate = whyTooLate(answer, deadline, agentId);
 	if (tooLate) throw new UnansweredError(tooLate);

@@ -44,11 +44,7 @@ export const getFields: INodeProperties[] = [
 ];
 
 /** Gets the run of each input item as it is now, or as it is once it has finished. */
-export const get: Operation = {
-	concurrency: () => fixedAt(CONCURRENCY),
-	runs: 'gets',
-	begin,
-};
+export const get: Operation = { concurrency: () => fixedAt(CONCURRENCY), runs: 'gets', begin };
 
 async function begin(item: NotBegun, work: ItemWork): Promise<Item> {
 	const { context, itemIndex, service, parking, signal } = work;

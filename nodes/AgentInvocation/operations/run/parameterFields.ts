@@ -21,7 +21,7 @@ const NO_FIELDS = {
  */
 const NO_VALUES: NodeParameterValue = Object.create(null);
 
-const displayOptions = { show: { resource: ['run'], operation: ['create'] } };
+export const displayOptions = { show: { resource: ['run'], operation: ['create'] } };
 
 /**
  * A condition to hide, not to show: n8n 1.85 does not know `'@tool'`, and would never show a field on

@@ -24,14 +24,6 @@ export async function readBindings(
 	itemIndex: number,
 	listed: () => Promise<AgentParameter[]>,
 ): Promise<ParameterBinding[]> {
-	return bind(await readGiven(context, itemIndex, listed));
-}
-
-async function readGiven(
-	context: IExecuteFunctions,
-	itemIndex: number,
-	listed: () => Promise<AgentParameter[]>,
-): Promise<GivenParameter[]> {
 	const how = readChoice(
 		context.getNodeParameter('specifyParameters', itemIndex, 'fields'),
 		'Specify Parameters',
@@ -39,11 +31,13 @@ async function readGiven(
 	);
 	switch (how) {
 		case 'keypair':
-			return readPairs(context.getNodeParameter('parameterPairs.values', itemIndex, []) ?? []);
+			return bind(
+				readPairs(context.getNodeParameter('parameterPairs.values', itemIndex, []) ?? []),
+			);
 		case 'json':
-			return readJson(context.getNodeParameter('parametersJson', itemIndex, ''));
+			return bind(readJson(context.getNodeParameter('parametersJson', itemIndex, '')));
 		case 'fields':
-			return await readFields(context, itemIndex, listed);
+			return bind(await readFields(context, itemIndex, listed));
 	}
 }
 
@@ -156,10 +150,7 @@ function bind(given: GivenParameter[]): ParameterBinding[] {
 	}
 	return given
 		.filter(({ value }) => !isEmpty(value))
-		.map(({ name, value }) => ({
-			name,
-			value: textOfDate(value) ?? String(value),
-		}));
+		.map(({ name, value }) => ({ name, value: textOfDate(value) ?? String(value) }));
 }
 
 function isEmpty(value: unknown): boolean {

@@ -16,13 +16,13 @@ import type { Answer } from '../../service/answer';
 import { answerKinds } from '../../service/answerKinds';
 import { createRun } from '../../service/endpoints';
 import { explainAnswer } from '../../service/explainAnswer';
-import { retryAfterMs } from '../../service/retryPolicy';
+import { isOfRateLimit, retryAfterMs } from '../../service/retryPolicy';
 import { sendWithRetry } from '../../service/sendWithRetry';
 import { hasSucceeded } from '../../service/runStatus';
 import { isRunId, type ParameterBinding } from '../../service/types';
 import { finishedRunOf, outputOf, resultOfNow } from '../../waiting/output';
 import { beginWait, type WaitStart } from '../../waiting/wait';
-import { findAgent, nameKey, type GivenAgent } from '../findAgent';
+import { doubtReading, findAgent, nameKey, type GivenAgent } from '../findAgent';
 import { beginsUntil, MORE_TIME_ADVICE, type WaitPlan } from '../../items/waitPlan';
 
 /** What an item is to start. */
@@ -85,7 +85,7 @@ export async function startRun(item: NotBegun, wanted: Wanted, work: ItemWork): 
 	const purpose = retryOnServerError ? 'createRetryingServerErrors' : 'create';
 	const request = createRun(agentId, bindings);
 	const deadline = beginsUntil(plan, work);
-	const patience = { since: clock.now(), patienceMs, deadline, signal };
+	const patience = { patienceMs, deadline, signal };
 	const answer = await sendWithRetry(service, request, purpose, patience);
 	// The last request was not sent, and those before it have started nothing.
 	if (answer.kind === 'aborted') return item;
@@ -99,6 +99,7 @@ export async function startRun(item: NotBegun, wanted: Wanted, work: ItemWork): 
 		const askedMs = retryAfterMs(answer);
 		return waitOrOutput(inDoubt, { baseUrl, agentId, runId }, work, plan, { lastSeen, askedMs });
 	}
+	if (answer.serviceError?.code === 'agent_not_found') doubtReading(work);
 	// Whoever sets 'Retry Create on Server Error' takes a 5xx to mean that nothing was started.
 	const countsAsNotStarted = retryOnServerError && answer.kind === 'serverError';
 	const mayHaveStarted = answerKinds[answer.kind].mayHaveStarted && !countsAsNotStarted;
@@ -169,13 +170,8 @@ function waitOrOutput(
 }
 
 /** Why no run was started, if the request was not carried by the deadline. */
-export function whyTooLate(
-	{ kind }: Answer,
-	deadline: number,
-	agentId: number,
-): Failure | undefined {
-	const isLate = kind === 'late' || kind === 'rateLimited';
-	if (!isLate || clock.now() < deadline) return undefined;
+export function whyTooLate(answer: Answer, deadline: number, agentId: number): Failure | undefined {
+	if (!isOfRateLimit(answer) || clock.now() < deadline) return undefined;
 	return {
 		message:
 			"The run was not started, since the workflow's own timeout leaves no time to wait for it",

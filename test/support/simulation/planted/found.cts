@@ -47,8 +47,8 @@ export const found: PlantedDefect[] = [
 	plant(
 		'booleans as text are false',
 		'readValue.ts',
-		'boolean ?? refuse(',
-		"typeof value === 'boolean' ? value : boolean !== undefined ? false : refuse(",
+		"if (word === 'true' || word === '1') return true;",
+		"if (value === true) return true;\n\tif (word === 'true' || word === '1') return false;",
 	),
 	plant(
 		'a list that shrinks is not read again',
@@ -119,8 +119,8 @@ export const found: PlantedDefect[] = [
 	plant(
 		'what n8n refuses to send counts as sent',
 		'service/answer.ts',
-		'if (isRefusedByN8n || has((code) => NOT_SENT.test(code))) return',
-		'if (has((code) => NOT_SENT.test(code)) && !isRefusedByN8n) return',
+		'if (isRefusedByN8n || has(NOT_SENT)) return',
+		'if (has(NOT_SENT) && !isRefusedByN8n) return',
 	),
 	plant(
 		'a credential that cannot be read has started a run',
