@@ -204,12 +204,6 @@ export const survivors: Survivor[] = [
 		reason: 'No reason without the key is no reason.',
 	},
 	{
-		file: 'items/loop.ts',
-		original: 'false',
-		replacement: 'true',
-		reason: 'Before its first pause it looks once more at what there is to do.',
-	},
-	{
 		file: 'service/pace.ts',
 		original: 'this.soonNeeded + 1',
 		reason: 'Each refusal that follows soon is one more, as is what is needed.',
