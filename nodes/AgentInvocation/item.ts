@@ -36,6 +36,8 @@ export interface Wait {
 	where: WaitOptions['whereToWait'];
 	/** When the time limit began to count, at the beginning of the wait. */
 	beganOn: number;
+	/** Whether the run was created just before the wait began. */
+	isOfNewRun?: boolean;
 	/** The next poll's date. */
 	dueOn: number;
 	/** The planned delay, in ms. If n8n's clock is changed, the next poll is no further ahead than that. */

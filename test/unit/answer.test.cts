@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import { request } from 'node:https';
-import type { AddressInfo } from 'node:net';
+import { createServer as createTcpServer, type AddressInfo } from 'node:net';
 
 import { readResponse, readThrown } from '../../nodes/AgentInvocation/service/answer.ts';
 import { explainAnswer } from '../../nodes/AgentInvocation/service/explainAnswer.ts';
@@ -49,6 +49,23 @@ test.each([
 	[systemError('ERR_SSL_DECRYPTION_FAILED_OR_BAD_RECORD_MAC', 'read'), 'connectionLost'],
 ])('%j is %s', (cause, kind) => {
 	expect(readThrown(new Error('n8n says', { cause }), false).kind).toBe(kind);
+});
+
+test.each([
+	'Client network socket disconnected before secure TLS connection was established',
+	'Proxy connection ended before receiving CONNECT response',
+])('%s: nothing was sent', (message) => {
+	const cause = Object.assign(new Error(message), { code: 'ECONNRESET' });
+	expect(readThrown(new Error('n8n says', { cause }), false).kind).toBe('notConnected');
+});
+
+test('a server that hangs up before the connection is secure has got nothing', async () => {
+	const server = createTcpServer((socket) => socket.end()).listen(0, '127.0.0.1');
+	await once(server, 'listening');
+	const { port } = server.address() as AddressInfo;
+	const [cause] = (await once(request({ host: '127.0.0.1', port }).end(), 'error')) as [Error];
+	server.close();
+	expect(readThrown(new Error('n8n says', { cause }), false).kind).toBe('notConnected');
 });
 
 test('https to a server that speaks plain http is not a matter of its certificate', async () => {
@@ -103,6 +120,8 @@ describe('a response', () => {
 		[401, '<html>', 'rejected'],
 		[404, ENVELOPE, 'rejected'],
 		[404, '', 'foreign'],
+		// A proxy has not let it pass.
+		[407, '<html>', 'notConnected'],
 		[404, '{"error":{"code":404,"message":"No route"}}', 'foreign'],
 		[404, '{"error":{"message":"No route"}}', 'foreign'],
 		[404, '{"error":{"code":"NotFound","message":"No route"}}', 'foreign'],
@@ -223,6 +242,7 @@ test.each([
 	['paused', null, false],
 	['paused', undefined, false],
 	['expired', '2026-01-01', true],
+	['Canceled', null, true],
 ])('a run that is %s, completed at %p, has finished: %p', (status, completedAt, expected) => {
 	const run = {
 		run_id: 'x',
@@ -240,9 +260,14 @@ test.each<[unknown, string, string]>([
 	[Object.assign(new Error('a'), { code: 'DEPTH_ZERO_SELF_SIGNED_CERT' }), 'notTrusted', 'a'],
 	[Object.assign(new Error('a'), { code: 'UNABLE_TO_VERIFY_LEAF_SIGNATURE' }), 'notTrusted', 'a'],
 	[Object.assign(new Error('a'), { code: 'ERR_TLS_CERT_ALTNAME_INVALID' }), 'notTrusted', 'a'],
+	...['INVALID_CA', 'INVALID_PURPOSE', 'HOSTNAME_MISMATCH', 'UNSPECIFIED', 'CRL_HAS_EXPIRED'].map(
+		(code) =>
+			[Object.assign(new Error('a'), { code }), 'notTrusted', 'a'] as [unknown, string, string],
+	),
 	[Object.assign(new Error('a'), { code: 'EPROTO' }), 'connectionLost', 'a'],
 	[Object.assign(new Error('a'), { code: 'ERR_UNESCAPED_CHARACTERS' }), 'notSent', 'a'],
 	[Object.assign(new Error('a'), { code: 'not an ERR_INVALID_URL' }), 'connectionLost', 'a'],
+	[Object.assign(new Error('a'), { code: 'ERR_INVALID_CALLBACK' }), 'notSent', 'a'],
 	[Object.assign(new Error('a'), { code: 'no CERT' }), 'connectionLost', 'a'],
 	...['X_ERR_TLS', 'X_EPROTO', 'EPROTOTYPE', 'X_ERR_SSL_PROTOCOL', 'X_ERR_INVALID'].map(
 		(code) =>

@@ -212,6 +212,24 @@ describe('at the time limit', () => {
 	});
 });
 
+test('runs are noticed as soon where the service dates their ends two hours off', async () => {
+	const late = async (offMs: number) => {
+		const hand: Hand = {
+			respond({ kind }, own) {
+				const answer = own();
+				if (kind !== 'poll') return answer;
+				const run = JSON.parse(answer.body) as { completed_at: string | null };
+				const { completed_at: at } = run;
+				const moved = at && new Date(Date.parse(at) + offMs).toISOString();
+				return json(200, { ...run, completed_at: moved });
+			},
+		};
+		const { ms } = await execute({ count: 5, options: { maxConcurrency: 1 }, hand });
+		return ms;
+	};
+	expect(await late(2 * HOUR)).toBeLessThan((await late(0)) + 5 * SECOND);
+});
+
 test('a Retry-After of 0 is no invitation to hammer the service', async () => {
 	const { polledAt } = await wait(HOUR, () => refused('0'), { options: { timeout: 60 } });
 	expect(polledAt.length).toBeLessThan(25);

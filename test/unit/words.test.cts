@@ -169,6 +169,8 @@ describe('the parameter that the service means', () => {
 		"'value of a' is no option of a; options: 'b'",
 		"It must be one of 'value of a', 'south'",
 		"None of its parameters 'a' and 'year'",
+		"Unknown parameter. Expected parameter 'a'.",
+		"A known value: 'value of a'",
 	])('is not known of several: %s', (message) => {
 		expect(of('unknown_parameter', message, 'a', 'b')).toBe(
 			'Agent 7 does not have one of the parameters',

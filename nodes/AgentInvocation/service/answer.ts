@@ -61,6 +61,8 @@ function kindOfStatus(status: number, hasEnvelope: boolean): AnswerKind {
 	if (status >= 500) return 'serverError';
 	// A rejected key may come with any body.
 	if (status === 401) return 'rejected';
+	// A proxy has not let the request pass.
+	if (status === 407) return 'notConnected';
 	// Without the envelope, the answer is a gateway's.
 	if (status >= 400 && hasEnvelope) return LISTED.includes(status) ? 'rejected' : 'unlisted';
 	if (status === 302 || status === 303) return 'seeOther';
@@ -88,12 +90,16 @@ function header(response: RawResponse, name: string): string | undefined {
 const NOT_CONNECTED = /^(ECONNREFUSED|ENOTFOUND|EAI_AGAIN)$/;
 /** The system calls that connect, or look up the address before. */
 const CONNECTING = /^(connect|getaddrinfo|query.*)$/;
+/** What Node.js and the library of n8n's proxies say if the other side hangs up before anything is sent. */
+const HUNG_UP_BEFORE =
+	/^(Client network socket disconnected before secure TLS connection|Proxy connection ended before receiving CONNECT)/;
 const TIMED_OUT = /^(ECONNABORTED|ETIMEDOUT)$/;
 // Codes of a failed handshake, before the request is sent. Later, OpenSSL gives other ERR_SSL_... codes, as for a broken
 // record.
 const NOT_SECURED = /^ERR_TLS_(?!CERT)|^ERR_SSL_.*CERT/;
-/** What Node.js says of a certificate that it has checked. */
-const NOT_TRUSTED = /CERT|SELF_SIGNED|UNABLE_TO_(GET|VERIFY)/;
+/** What Node.js says of a certificate that it has checked, or of a list of revoked ones. */
+const NOT_TRUSTED =
+	/CERT|CRL|^UNABLE_TO_|^(INVALID_CA|INVALID_PURPOSE|PATH_LENGTH_EXCEEDED|HOSTNAME_MISMATCH|UNSPECIFIED)$/;
 const NOT_SENT = /^ERR_(INVALID|UNESCAPED|BAD_OPTION)/;
 /** The names of n8n's own refusals, which have no code: its protection against requests to internal addresses. */
 const REFUSED_BY_N8N = /^SsrfBlocked/;
@@ -128,10 +134,10 @@ export function readThrown(thrown: unknown, cancelled: boolean): Answer<never> {
  * Whether the connection was being made. Node.js tries each address of a host, and then throws one error with
  * all of theirs.
  */
-function wasConnecting({ syscall, errors }: Record<string, unknown>): boolean {
+function wasConnecting({ syscall, message, errors }: Record<string, unknown>): boolean {
 	return Array.isArray(errors) && errors.length > 0
 		? errors.every((error) => isJsonObject(error) && wasConnecting(error))
-		: typeof syscall === 'string' && CONNECTING.test(syscall);
+		: CONNECTING.test(asText(syscall)) || HUNG_UP_BEFORE.test(asText(message));
 }
 
 /**

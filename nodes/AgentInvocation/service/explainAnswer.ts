@@ -130,6 +130,9 @@ const QUOTATION = /(?<!\w)(['"`])(.+?)\1(?!\w)/g;
 /** A quotation of what is wrong, and not of what would be right. */
 const QUOTED_PARAMETER = /\b(?:parameter|name|value|unknown|invalid|wrong):?\s*['"`]/i;
 
+/** A quotation of what would be right. */
+const QUOTED_EXPECTATION = /\b(?:expected|valid|known|allowed|only)\b[^'"`]*['"`]/i;
+
 /**
  * The parameter that the service means: the only one whose name or value its message mentions, if it quotes nothing
  * else. If several were given, it must be quoted as a parameter, since any word may be a name.
@@ -148,7 +151,7 @@ function culpritOf(
 	const lookedAt = message.slice(0, LOOKED_AT);
 	const quoted = [...lookedAt.matchAll(QUOTATION)].map(([, , text]) => text);
 	const isQuoted = quoted.length > 0 && QUOTED_PARAMETER.test(lookedAt);
-	if (bindings.length > 1 && !isQuoted) return undefined;
+	if ((bindings.length > 1 && !isQuoted) || QUOTED_EXPECTATION.test(lookedAt)) return undefined;
 	return quoted.every((text) => text === name || text === value) ? culprit : undefined;
 }
 

@@ -21,7 +21,7 @@ const CREDENTIAL_TYPE = 'agentInvocationApi';
  * How long a request may take, in ms. A create gets longer, since giving it up leaves a run behind. A poll
  * between long delays gets less, since the next one will do.
  */
-export const requestTimeouts = { GET: 30_000, POST: 120_000, shortPoll: 10_000 };
+export const requestTimeouts = { GET: 30_000, POST: 150_000, shortPoll: 10_000 };
 
 /** For how long a credential that was read is used, in ms: an item's requests follow one another. */
 const CREDENTIAL_USED_MS = 1_000;

@@ -20,10 +20,13 @@ export class Durations {
 	/**
 	 * Takes a finished run's duration from the service's own times; a run without plausible ones is passed over, and
 	 * so is one that is known, since several items may get it.
+	 *
+	 * @param mostMs how long it can have lasted, as far as that was seen: the service's two dates may be of clocks or
+	 * time zones that differ
 	 */
-	learn({ run_id: id, created_at: from, completed_at: to }: Run): void {
+	learn({ run_id: id, created_at: from, completed_at: to }: Run, mostMs = Infinity): void {
 		if (typeof from !== 'string' || typeof to !== 'string' || this.known.has(String(id))) return;
-		const ms = Date.parse(to) - Date.parse(from);
+		const ms = Math.min(Date.parse(to) - Date.parse(from), mostMs);
 		if (!(ms >= 0 && ms <= LONGEST_MS)) return;
 		this.known.set(String(id), ms);
 		const [oldest = ''] = this.known.keys();

@@ -84,7 +84,8 @@ export async function pollRun(item: Waiting, polling: Polling): Promise<Item> {
 function afterSeeing(item: Waiting, answer: Answer, seen: Run, pass: Pass): Item {
 	const { run, wait } = item;
 	if (isFinished(seen)) {
-		durationsOf(run).learn(seen);
+		const mostMs = wait.isOfNewRun ? pass.time.date() - wait.beganOn : Infinity;
+		durationsOf(run).learn(seen, mostMs);
 		const result = resultOf(item, seen, wait.options);
 		const hasFailed = result.is === 'failed' && !hasSucceeded(seen);
 		return wait.mayBeginAgain && hasFailed ? toBegin(item.earlier) : result;

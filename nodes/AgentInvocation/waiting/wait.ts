@@ -39,6 +39,7 @@ export function beginWait(
 		options,
 		where,
 		beganOn: now,
+		isOfNewRun: lastSeen && !isDueNow,
 		dueOn: now,
 		delayMs: 0,
 		mayBeEarly: false,

@@ -159,9 +159,21 @@ export const found: PlantedDefect[] = [
 		'before',
 	),
 	plant(
+		'who hangs up before anything is sent may have started a run',
+		'service/answer.ts',
+		' || HUNG_UP_BEFORE.test(asText(message))',
+		'',
+	),
+	plant(
+		'a certificate that is not for servers is a lost connection',
+		'service/answer.ts',
+		'INVALID_PURPOSE|',
+		'',
+	),
+	plant(
 		'an empty date of an end counts as an end',
 		'service/runStatus.ts',
-		"completedAt.trim() !== '' && ",
+		' && !NO_DATE.test(completedAt)',
 		'',
 	),
 	plant(

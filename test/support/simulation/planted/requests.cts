@@ -152,8 +152,8 @@ export const ofRequests: PlantedDefect[] = [
 	plant(
 		'a status that is not known never ends',
 		'service/runStatus.ts',
-		"\t\ttypeof completedAt === 'string' &&",
-		"\t\ttypeof completedAt === 'number' &&",
+		"isSet = typeof completedAt === 'string'",
+		"isSet = typeof completedAt === 'number'",
 	),
 	plant(
 		'a cancelled run is not over',

@@ -29,6 +29,17 @@ const LOOKUPS = [
 	['ESERVFAIL', 'queryA'],
 ] as const;
 
+/** How a connection is not made: it is refused, or the server or a proxy hangs up. */
+const CONNECTIONS: Array<Parameters<typeof thrown>> = [
+	['ECONNREFUSED', 'connect', 'connect ECONNREFUSED 192.0.2.1:443'],
+	[
+		'ECONNRESET',
+		undefined,
+		'Client network socket disconnected before secure TLS connection was established',
+	],
+	[undefined, undefined, 'Proxy connection ended before receiving CONNECT response'],
+];
+
 type Makes = (seen: SeenRequest, spec: FaultSpec) => Answered | Error;
 
 const page =
@@ -43,12 +54,15 @@ export const UNSENT: FaultKind[] = ['refused', 'dns', 'certificate', 'handshake'
 const ANSWERS: Record<FaultKind, Makes> = {
 	reset: () => thrown('ECONNRESET', 'read', 'read ECONNRESET'),
 	timeout: () => thrown('ECONNABORTED', undefined, 'timeout exceeded'),
-	refused: () => thrown('ECONNREFUSED', 'connect', 'connect ECONNREFUSED 192.0.2.1:443'),
+	refused: ({ number }) => thrown(...CONNECTIONS[number % CONNECTIONS.length]!),
 	dns: ({ number }) => {
 		const [code, syscall] = LOOKUPS[number % LOOKUPS.length]!;
 		return thrown(code, syscall, `${syscall} ${code} agents.example.com`);
 	},
-	certificate: () => thrown('CERT_HAS_EXPIRED', undefined, 'certificate has expired'),
+	certificate: ({ number }) =>
+		number % 2 === 0
+			? thrown('CERT_HAS_EXPIRED', undefined, 'certificate has expired')
+			: thrown('INVALID_PURPOSE', undefined, 'unsuitable certificate purpose'),
 	handshake: ({ number }) =>
 		number % 2 === 0
 			? thrown('EPROTO', 'write', 'wrong version number')
@@ -134,8 +148,9 @@ function answer(statusCode: number, body: string): Answered {
 }
 
 /** As n8n's request helper throws where no response came. */
-function thrown(code: string, syscall: string | undefined, message: string): Error {
-	const cause = Object.assign(new Error(message), { code, ...(syscall && { syscall }) });
+function thrown(code: string | undefined, syscall: string | undefined, message: string): Error {
+	const known = { ...(code && { code }), ...(syscall && { syscall }) };
+	const cause = Object.assign(new Error(message), known);
 	return new Error('The request could not be completed', { cause });
 }
 
