@@ -97,7 +97,7 @@ function afterSeeing(item: Waiting, answer: Answer, seen: Run, pass: Pass): Item
 	const isOnTrial = (wait.isOnTrial && isFresh) || undefined;
 	const next = {
 		...item,
-		wait: { ...wait, isOnTrial, mayBeginAgain: false, status: seen.status, failuresInARow: 0 },
+		wait: { ...wait, isOnTrial, mayBeginAgain: undefined, status: seen.status, failuresInARow: 0 },
 	};
 	return dueAfter(next, scheduledDelay(next, pass), retryAfterMs(answer), pass);
 }
