@@ -1,6 +1,15 @@
 import fc from 'fast-check';
 
-import { creates, never, one, undisturbed, untroubled, usualHost, type Part } from './aim.cts';
+import {
+	creates,
+	never,
+	noKills,
+	one,
+	undisturbed,
+	untroubled,
+	usualHost,
+	type Part,
+} from './aim.cts';
 import { mostly, ms, sometimes } from './arbitraries.cts';
 import {
 	executionWith,
@@ -121,6 +130,48 @@ export const changedAfterCrashes: fc.Arbitrary<Part> = fc.record({
 			maxLength: 1,
 		}),
 	),
+});
+
+/** Items begin once more with other values, one after the other, and n8n is ended while one does after a stored wait. */
+export const changedAndParked: fc.Arbitrary<Part> = fc.record({
+	service: services({ ...untroubled, tripMs: fc.constant<[number, number]>([5_000, 9_000]) }),
+	executions: one(
+		executionWith({
+			...creates,
+			...undisturbed,
+			waits: fc.constant(true),
+			onError: fc.constant('stopWorkflow' as const),
+			savesProgress: fc.constant(false),
+			items: itemsOf(itemThatTakes(fc.integer({ min: 20_000, max: 60_000 })), 2, 3).map((all) =>
+				all.map((made, index) => ({
+					...made,
+					isWrong: false,
+					run: { ...made.run, isJson: true, end: index < all.length - 1 ? 'succeeded' : 'failed' },
+				})),
+			),
+			options: optionsWith({
+				timeout: never,
+				checkFirst: never,
+				pollInterval: never,
+				onUnsuccessfulRun: never,
+				outputFormat: never,
+				maxConcurrency: fc.constant(1),
+				whereToWait: fc.constant('stored'),
+			}),
+			maxTries: fc.constant(0),
+			resumesLateMs: fc.constant(0),
+			retries: fc
+				.record({
+					values: fc.constantFrom(1, 2),
+					killedAfterMs: fc.integer({ min: 75_000, max: 95_000 }),
+				})
+				.map(({ values, killedAfterMs }): RetrySpec[] => [
+					{ afterMs: 1_000, workflow: 'saved', edit: { values }, killedAfterMs },
+					{ afterMs: 20_000, workflow: 'original' },
+				]),
+		}),
+	),
+	kills: noKills,
 });
 
 /**

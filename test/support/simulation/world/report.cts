@@ -84,7 +84,7 @@ async function all(given: string[][], say: (line: string) => void): Promise<stri
 		for (let own = next++; own < given.length; own = next++) {
 			said[own] = await simulate(given[own]!);
 			const lines = said[own]!.trim().split('\n');
-			for (const line of [...brokenIn(said[own]!), ...lines.slice(-1)]) say(line.slice(0, 300));
+			for (const line of [...brokenIn(said[own]!), ...lines.slice(-2)]) say(line.slice(0, 300));
 		}
 	};
 	await Promise.all(Array.from({ length: availableParallelism() }, work));

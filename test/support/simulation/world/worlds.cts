@@ -4,7 +4,12 @@ import { mostly, ms, sometimes, withoutAbsent } from './arbitraries.cts';
 import { executionWith } from './executions.cts';
 import type { Part } from './aim.cts';
 import { failingBatches, heldUpBatches, outages, slowCredentials } from './aimsAtBatches.cts';
-import { changedAfterCrashes, changedAfterFailures, changedNodes } from './aimsAtChanges.cts';
+import {
+	changedAfterCrashes,
+	changedAfterFailures,
+	changedAndParked,
+	changedNodes,
+} from './aimsAtChanges.cts';
 import {
 	afterLostCreates,
 	attempts,
@@ -74,6 +79,7 @@ export const worlds: fc.Arbitrary<World> = fc
 			{ weight: 3, arbitrary: changedNodes },
 			{ weight: 2, arbitrary: changedAfterCrashes },
 			{ weight: 2, arbitrary: changedAfterFailures },
+			{ weight: 1, arbitrary: changedAndParked },
 			{ weight: 1, arbitrary: interrupted },
 			{ weight: 1, arbitrary: replaced },
 			{ weight: 1, arbitrary: setBack },
