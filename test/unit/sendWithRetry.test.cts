@@ -260,7 +260,7 @@ describe('the pause before another attempt', () => {
 
 test.each([
 	['a read', getRun(1, 'r'), 60_000],
-	['a create', createRun(1, []), 240_000],
+	['a create', createRun(1, []), 300_000],
 ])(
 	'%s whose answer drips, so that n8n never ends it, ends after twice its time',
 	async (_, request, ms) => {
