@@ -332,9 +332,13 @@ export const pausesNearTimeouts: fc.Arbitrary<Part> = fc.record({
 				fc.constantFrom<FaultKind>('serverError', 'badGateway', 'stray429'),
 				fc.constantFrom('create', 'dryRun', 'list', 'any'),
 			).chain((made) =>
-				fc
-					.constantFrom('30', '90', '200', '1000')
-					.map((retryAfter) => ({ ...made, retryAfter, isDone: false })),
+				fc.constantFrom('30', '90', '200', '1000').map((retryAfter) => ({
+					...made,
+					retryAfter,
+					isDone: false,
+					// The list is read once, at the beginning.
+					...(made.on === 'list' && { fromMs: 0, share: 1 }),
+				})),
 			),
 			{ maxLength: 2 },
 		),
@@ -344,6 +348,7 @@ export const pausesNearTimeouts: fc.Arbitrary<Part> = fc.record({
 			...undisturbed,
 			...usualHost,
 			operation: fc.constantFrom('create', 'create', 'dryRun'),
+			agentMode: fc.constantFrom('id', 'name', 'nameOfLast'),
 			waits: fc.constantFrom<boolean | string>(true, 'exceptLast'),
 			items: itemsOf(short, 1, 20),
 			maxTries: fc.constant(0),
