@@ -120,12 +120,12 @@ describe('a response', () => {
 		[401, '<html>', 'rejected'],
 		[404, ENVELOPE, 'rejected'],
 		[404, '', 'foreign'],
-		// A proxy has not let it pass.
-		[407, '<html>', 'notConnected'],
 		[404, '{"error":{"code":404,"message":"No route"}}', 'foreign'],
 		[404, '{"error":{"message":"No route"}}', 'foreign'],
 		[404, '{"error":{"code":"NotFound","message":"No route"}}', 'foreign'],
 		[404, '<html>', 'foreign'],
+		// A proxy has not let it pass.
+		[407, '<html>', 'notConnected'],
 		[403, ENVELOPE, 'unlisted'],
 		[403, '{"message":"Forbidden"}', 'foreign'],
 		[408, '', 'foreign'],

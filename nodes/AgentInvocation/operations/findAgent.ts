@@ -135,8 +135,8 @@ export async function agentOf(given: GivenAgent, work: ItemWork, deadline: numbe
 	}
 }
 
-/** The service does not know an agent that was found: a reading of an earlier pass is no longer used. */
-export function doubtReading(work: ItemWork): void {
+/** Drops the reading of an earlier pass, since the service does not know an agent that was found in it. */
+export function dropOldReading(work: ItemWork): void {
 	const { key, owner } = work.service;
 	const kept = readingsOf(work);
 	if (kept.get(key)?.owner !== owner) kept.delete(key);

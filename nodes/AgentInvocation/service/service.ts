@@ -18,8 +18,9 @@ import { withoutApiKey } from './withoutApiKey';
 const CREDENTIAL_TYPE = 'agentInvocationApi';
 
 /**
- * How long a request may take, in ms. A create gets longer, since giving it up leaves a run behind. A poll
- * between long delays gets less, since the next one will do.
+ * How long a request may take, in ms. A create gets longer, since giving it up leaves a run behind; and longer than
+ * Linux tries to connect (134 s), since what has no connection has surely started nothing. A poll between long delays
+ * gets less, since the next one will do.
  */
 export const requestTimeouts = { GET: 30_000, POST: 150_000, shortPoll: 10_000 };
 

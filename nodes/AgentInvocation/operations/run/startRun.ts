@@ -22,7 +22,7 @@ import { hasSucceeded } from '../../service/runStatus';
 import { isRunId, type ParameterBinding } from '../../service/types';
 import { finishedRunOf, outputOf, resultOfNow } from '../../waiting/output';
 import { beginWait, type WaitStart } from '../../waiting/wait';
-import { doubtReading, findAgent, nameKey, type GivenAgent } from '../findAgent';
+import { dropOldReading, findAgent, nameKey, type GivenAgent } from '../findAgent';
 import { beginsUntil, MORE_TIME_ADVICE, type WaitPlan } from '../../items/waitPlan';
 
 /** What an item is to start. */
@@ -99,7 +99,7 @@ export async function startRun(item: NotBegun, wanted: Wanted, work: ItemWork): 
 		const askedMs = retryAfterMs(answer);
 		return waitOrOutput(inDoubt, { baseUrl, agentId, runId }, work, plan, { lastSeen, askedMs });
 	}
-	if (answer.serviceError?.code === 'agent_not_found') doubtReading(work);
+	if (answer.serviceError?.code === 'agent_not_found') dropOldReading(work);
 	// Whoever sets 'Retry Create on Server Error' takes a 5xx to mean that nothing was started.
 	const countsAsNotStarted = retryOnServerError && answer.kind === 'serverError';
 	const mayHaveStarted = answerKinds[answer.kind].mayHaveStarted && !countsAsNotStarted;
