@@ -86,6 +86,19 @@ test('in a loop, an attempt reads the list again, once, if the one before it met
 	expect(sent).toEqual([...first, ...refused, ...first]);
 });
 
+test('the list is read once where it has an agent of which the service knows nothing', async () => {
+	const options = { maxConcurrency: 1 };
+	const said: Said = { count: 3, options, onError: 'continueRegularOutput' };
+	const { world, hand } = worldOf(undefined, said);
+	hand.respond = ({ kind }) =>
+		kind === 'create'
+			? json(404, { error: { code: 'agent_not_found', message: '', request_id: 'r' } })
+			: undefined;
+	await world.execute();
+	const sent = world.requests.map(({ kind }) => kind);
+	expect(sent).toEqual(['list', 'create', 'create', 'create']);
+});
+
 describe("n8n's Retry", () => {
 	/** An execution whose second item has failed while the third one's run goes on. */
 	async function fail(given?: IDataObject) {

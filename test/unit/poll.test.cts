@@ -1,5 +1,6 @@
 import { getRun } from '../../nodes/AgentInvocation/service/endpoints.ts';
-import { execute, type Said } from '../support/simulation/ownWorld.cts';
+import { durationsOf } from '../../nodes/AgentInvocation/waiting/durations.ts';
+import { execute, OwnWorld, type Said } from '../support/simulation/ownWorld.cts';
 import { answerOf, json, type Answered } from '../support/simulation/world/answers.cts';
 import type { Hand } from '../support/simulation/world/hand.cts';
 import type { SeenRequest } from '../support/simulation/world/history.cts';
@@ -228,6 +229,18 @@ test('runs are noticed as soon where the service dates their ends two hours off'
 		return ms;
 	};
 	expect(await late(2 * HOUR)).toBeLessThan((await late(0)) + 5 * SECOND);
+});
+
+test('a run that an earlier attempt has started counts for all that it lasted', async () => {
+	const options = { timeout: 100 };
+	const runOf = () => ({ durationMs: 300 * SECOND });
+	const world = new OwnWorld({ options, runOf });
+	expect((await world.execute()).error?.message).toContain('has not finished');
+	await world.retry({ afterMs: 180 * SECOND });
+	const baseUrl = world.requests[0]!.url.replace(/\/agents\/.*/, '');
+	const { endsMs } = durationsOf({ baseUrl, agentId: 1 });
+	expect(endsMs.length).toBeGreaterThan(0);
+	expect(Math.min(...endsMs)).toBeGreaterThan(100 * SECOND);
 });
 
 test('a Retry-After of 0 is no invitation to hammer the service', async () => {
