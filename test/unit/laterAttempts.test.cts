@@ -243,3 +243,12 @@ test('that a run may have been started is said, also where an option has become 
 	expect(error?.message).toContain('An earlier attempt may have started a run');
 	expect(world.started).toEqual([0]);
 });
+
+test('a run that a Retry has seen going on, and that then fails, fails its item: no other one is started', async () => {
+	const runOf = () => ({ durationMs: 60 * SECOND, end: 'failed' as const });
+	const world = new OwnWorld({ options: { timeout: 5 }, runOf });
+	expect((await world.execute()).error?.message).toContain('has not finished');
+	world.world.executions[0]!.options = {};
+	expect((await world.retry()).error?.message).toContain("The agent's run failed");
+	expect(world.started).toEqual([0]);
+});
