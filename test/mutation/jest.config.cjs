@@ -17,6 +17,7 @@ const leftOut = [
 		'memory',
 		'planted',
 		'processes',
+		'quotaOfRuns',
 		'sharedKey',
 	],
 	...['simulation', 'words'],
@@ -32,7 +33,7 @@ const unused = [
 /** The unit tests, as StrykerJS takes them. */
 module.exports = {
 	...unit,
-	testTimeout: 300_000,
+	testTimeout: 60_000,
 	// No test here turns more, but for one that says so.
 	globals: { MOST_TIMERS: 5_000, MOST_STEPS: 50_000 },
 	testPathIgnorePatterns: [`/unit/(${leftOut.join('|')})\\.test`],

@@ -13,12 +13,12 @@ const LONGEST = [
 	'pace',
 	'sideBySide',
 	'retriedExecution',
-	'quotaOfRuns',
+	'trial',
 	'parking',
 ];
 
-/** The file that has killed the mutant before this one, which is often one of the same lines. */
-let killer;
+/** The files that have killed mutants, the latest one last: what has killed one often kills others of the same lines. */
+const killers = [];
 
 /** Runs the files one after the other until one of them has killed the mutant. */
 module.exports = class extends Runner {
@@ -29,20 +29,23 @@ module.exports = class extends Runner {
 			if (!Environment.mayMatch(test.path, pattern)) continue;
 			await super.runTests([test], watcher, options);
 			if (mutant === undefined || mutant !== Environment.killed) continue;
-			killer = test.path;
+			noteKiller(test.path);
 			return;
 		}
 	}
 
 	rank({ path: file }) {
-		const name = nameOf(file);
-		if (file === killer) return -3;
-		if (this._globalConfig.nonFlagArgs.some((mutated) => nameOf(mutated) === name)) return -2;
-		return LONGEST.indexOf(name);
+		const killed = killers.indexOf(file);
+		return killed < 0 ? LONGEST.indexOf(nameOf(file)) : -2 - killed;
 	}
 };
 
-/** Of a file of tests as of the code. */
+function noteKiller(file) {
+	const before = killers.indexOf(file);
+	if (before >= 0) killers.splice(before, 1);
+	killers.push(file);
+}
+
 function nameOf(file) {
 	return path.basename(file).split('.')[0];
 }

@@ -5,7 +5,10 @@ const failure = { message: 'No', description: 'Do', details: { code: 'odd' } };
 /** The error item of the fourth item, on an n8n of this version. */
 async function errorItem(version: string, told: Told = {}) {
 	jest.resetModules();
-	jest.doMock('n8n-workflow/package.json', () => ({ version }));
+	jest.doMock('n8n-workflow/package.json', () => {
+		if (version === 'hidden') throw new Error('Not found');
+		return { version };
+	});
 	const { toErrorItem } = await import('../../nodes/AgentInvocation/engine/errorItem.ts');
 	const context = contextOf({ node: { onError: 'continueErrorOutput' }, ...told });
 	const item = await toErrorItem(context, failure, 3);
@@ -23,6 +26,7 @@ test.each([
 	['2.41.0', false],
 	['3.0.0', false],
 	['not told', true],
+	['hidden', true],
 ])('on n8n %s a failed item has the property `error`: %s', async (version, hasProperty) => {
 	const item = await errorItem(version);
 	expect(item).toMatchObject({
@@ -33,7 +37,7 @@ test.each([
 });
 
 describe('where n8n does not find the input item', () => {
-	const findsInput = false;
+	const findsInput = (_: string, item: number) => item !== 3;
 
 	test.each(['2.36.0', '1.120.0'])(
 		'a failed item is not paired with it (n8n %s)',
@@ -49,8 +53,11 @@ describe('where n8n does not find the input item', () => {
 		expect(await errorItem('2.36.0', { findsInput, node })).toHaveProperty('pairedItem');
 	});
 
-	test('and where there is no node before', async () => {
-		const entry = { source: null as never };
-		expect(await errorItem('2.36.0', { findsInput, entry })).toHaveProperty('pairedItem');
-	});
+	test.each([[null], [{}], [{ main: [null] }]])(
+		'and where there is no node before (source %j)',
+		async (source) => {
+			const entry = { source: source as never };
+			expect(await errorItem('2.36.0', { findsInput, entry })).toHaveProperty('pairedItem');
+		},
+	);
 });

@@ -59,9 +59,6 @@ export function cancelledError(
 	failures: Failure[],
 ): Error {
 	const message = 'The execution was canceled';
-	if (runs.length === 0 && failures.length === 0) {
-		return new NodeOperationError(context.getNode(), message);
-	}
 	const said = few(failures.map((failure) => `'${failure.message}'`));
 	const description = sentences(
 		runs.length > 0 && 'Its runs continue at the service.',

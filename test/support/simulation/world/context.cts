@@ -44,8 +44,8 @@ export interface Told {
 	putToWait?(until: Date): void;
 	/** What the host holds of the execution; absent where it does not show it. */
 	held?: object | undefined;
-	/** Whether the host still has the input items; of which nodes, where it is asked. */
-	findsInput?: boolean | ((source: string) => boolean);
+	/** Whether the host still has the input items; which ones of which nodes, where it is asked. */
+	findsInput?: boolean | ((source: string, item: number) => boolean);
 	/** Absent on older hosts. */
 	cancel?: AbortSignal | undefined;
 	credential?(item: number): Promise<ICredentialDataDecryptedObject>;
@@ -72,8 +72,8 @@ export function contextOf(told: Told): IExecuteFunctions {
 		...told.entry,
 	});
 	const { findsInput = (asked: string) => asked === 'Source' } = told;
-	const $getPairedItem = (asked: string) => {
-		const finds = typeof findsInput === 'function' ? findsInput(asked) : findsInput;
+	const $getPairedItem = (asked: string, _: unknown, { item }: { item: number }) => {
+		const finds = typeof findsInput === 'function' ? findsInput(asked, item) : findsInput;
 		if (!finds) throw new Error('No data');
 	};
 	const credentialOf = async (item: number) => {
