@@ -16,7 +16,14 @@ export interface Failure {
 	/** What to do about it. Plain text: it is escaped where n8n renders it. */
 	description: string;
 	details: FailureDetails;
+	/** If an expression cannot be evaluated: what n8n's editor explains that with. */
+	expression?: Record<string, unknown>;
 }
+
+/** What the context of n8n's expression errors has for its editor (docs/n8n.md, Errors). */
+const EXPLAINS = [
+	...['descriptionKey', 'descriptionTemplate', 'messageTemplate', 'nodeCause', 'parameter', 'type'],
+];
 
 /** A failure on its way to the item that it fails. */
 export class FailureError extends Error {
@@ -50,10 +57,14 @@ export function fail(
 /** The failure that was thrown. Another error, such as n8n's about an expression, becomes one in its own words. */
 export function failureOf(thrown: unknown): Failure {
 	if (thrown instanceof FailureError) return thrown.failure;
-	const error = asError(thrown);
-	const description =
-		'description' in error && typeof error.description === 'string' ? error.description : '';
-	return { message: error.message, description, details: {} };
+	const error: Error & { description?: unknown; context?: object } = asError(thrown);
+	const description = typeof error.description === 'string' ? error.description : '';
+	if (!/^Expression/.test(error.name)) return { message: error.message, description, details: {} };
+	const context = Object.entries(error.context ?? {});
+	const expression = Object.fromEntries(context.filter(([name]) => EXPLAINS.includes(name)));
+	const { nodeCause } = expression;
+	const message = nodeCause ? `${error.message} ('${asText(nodeCause)}')` : error.message;
+	return { message, description, details: {}, expression };
 }
 
 /** What was thrown, as an error. */

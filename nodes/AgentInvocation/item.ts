@@ -177,7 +177,8 @@ export function unlessEmpty(records: Item[]): Item[] | undefined {
 	return records.length > 0 ? records : undefined;
 }
 
-function naming(run: KnownRun | undefined, { message, description, details }: Failure): Failure {
+function naming(run: KnownRun | undefined, failure: Failure): Failure {
+	const { message, description, details } = failure;
 	const isNamed = !run || details.run_id !== undefined;
 	const all = isNamed ? details : { ...details, agent_id: run.agentId, run_id: run.runId };
 	// The agent's output is the user's, however long it is.
@@ -186,6 +187,7 @@ function naming(run: KnownRun | undefined, { message, description, details }: Fa
 		typeof value === 'string' && name !== 'output' ? bound(value) : value,
 	]);
 	return {
+		...failure,
 		message: bound(isNamed ? message : `${message}${nameRun(run)}`),
 		description: bound(description),
 		details: Object.fromEntries(bounded),

@@ -92,7 +92,7 @@ describe('the list of agents', () => {
 		await open('picker');
 		const entries = await editor.openAgents();
 		await expect(entries.nth(1).innerText()).resolves.toBe(
-			'Regional report — Writes the sales report of a region',
+			'Regional report\u2060 — Writes the sales report of a region',
 		);
 		await editor.type('in archive 127');
 		await entries.filter({ hasText: 'Archive agent 127' }).click();

@@ -85,13 +85,21 @@ describe('fields that are mapped automatically', () => {
 				{ agent: 2, region: 'north', text: 'not of agent 2' },
 				{ agent: 3, region: 'not of agent 3', text: 'Hello', seconds: 0.1 },
 			];
-			const { output } = await run(sandbox.current, mapped('={{ $json.agent }}', ...schema), {
-				items,
-			});
-			expect(jsonOf(output)).toMatchObject([{ agent_id: 2 }, { agent_id: 3, output: 'Hello' }]);
-			expect(bindings()).toEqual([{ region: 'north' }, { text: 'Hello', seconds: '0.1' }]);
+			for (const agent of ['={{ $json.agent }}', 3]) {
+				const { output } = await run(sandbox.current, mapped(agent, ...schema), { items });
+				expect(jsonOf(output)).toMatchObject([
+					agent === 3 ? {} : { agent_id: 2 },
+					{ agent_id: 3, output: 'Hello' },
+				]);
+			}
+			expect(bindings()).toEqual([
+				{ region: 'north' },
+				{ text: 'Hello', seconds: '0.1' },
+				{ text: 'not of agent 2' },
+				{ text: 'Hello', seconds: '0.1' },
+			]);
 			const firstPages = sandbox.current.requests.filter(({ url }) => url.endsWith('&offset=0'));
-			expect(firstPages).toHaveLength(1);
+			expect(firstPages).toHaveLength(2);
 		},
 	);
 
@@ -100,14 +108,6 @@ describe('fields that are mapped automatically', () => {
 		expect(error?.message).toBe("Agent 999 is not in the organization's list");
 		expect(error?.description).toContain("Choose an agent from the list in 'Agent'.");
 		expect(bindings()).toEqual([]);
-	});
-
-	test('are also those that were removed when they were shown', async () => {
-		const schema = [column('seconds'), column('text', { removed: true })];
-		const items = [{ text: 'Hello', seconds: 0.1 }];
-		const { output } = await run(sandbox.current, mapped(3, ...schema), { items });
-		expect(jsonOf(output)).toMatchObject([{ output: 'Hello' }]);
-		expect(sandbox.current.requests.every(({ url }) => url.includes('/runs'))).toBe(true);
 	});
 });
 

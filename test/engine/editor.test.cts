@@ -31,7 +31,7 @@ test('the list of agents comes page by page, each with its description', async (
 	const first = await searchAgents.call(context());
 	expect(first.results).toHaveLength(100);
 	expect(first.results[1]).toEqual({
-		name: 'Regional report — Writes the sales report of a region',
+		name: 'Regional report\u2060 — Writes the sales report of a region',
 		value: 2,
 	});
 	const second = await searchAgents.call(context(), undefined, first.paginationToken as string);
@@ -55,7 +55,7 @@ test('an entry of the list shows 40 characters of a description', async () => {
 	const body = { agents, pagination: { total: 1 } };
 	sandbox.current.faults.add({ kind: 'answer', path: '/agents', body });
 	const { results } = await searchAgents.call(context());
-	expect(results[0]?.name).toBe('Mail — Reads the mails of a day, sorts them, a…');
+	expect(results[0]?.name).toBe('Mail\u2060 — Reads the mails of a day, sorts them, a…');
 });
 
 test('a description is not cut within a character', async () => {
@@ -64,7 +64,7 @@ test('a description is not cut within a character', async () => {
 	const body = { agents, pagination: { total: 1 } };
 	sandbox.current.faults.add({ kind: 'answer', path: '/agents', body });
 	const { results } = await searchAgents.call(context());
-	expect(results[0]?.name).toBe(`Report — ${'x'.repeat(38)}…`);
+	expect(results[0]?.name).toBe(`Report\u2060 — ${'x'.repeat(38)}…`);
 });
 
 describe("an agent's parameters", () => {
@@ -122,6 +122,21 @@ describe("an agent's parameters", () => {
 		const node = { type: 'n8n-nodes-agent-invocation.agentInvocationTool' };
 		const { fields } = await getAgentParameters.call(context(2, undefined, node));
 		expect(fields.map(({ displayName }) => displayName)).toEqual(['region', 'quarter']);
+	});
+
+	test('of a tool have a number where the model would know two of them by one name', async () => {
+		serve(...['Регион', 'Период', 'plain', 'Start date', 'Start_date'].map((name) => ({ name })));
+		const tool = { type: 'n8n-nodes-agent-invocation.agentInvocationTool' };
+		const { fields } = await getAgentParameters.call(context(2, undefined, tool));
+		const names = ['Регион', '2 Период', 'plain', 'Start date', '2 Start_date'];
+		expect(fields.map(({ displayName }) => displayName)).toEqual(names);
+	});
+
+	test('are found although the agent was published after the list was read', async () => {
+		sandbox.with({ agentCount: 5 });
+		await searchAgents.call(context());
+		sandbox.with({ agentCount: 6 });
+		await expect(getAgentParameters.call(context(6))).resolves.toEqual({ fields: [] });
 	});
 
 	test('become fields where they have a name, each once', async () => {

@@ -156,7 +156,7 @@ describe('what the node says about its settings when it is executed', () => {
 		const { error } = await run(sandbox.current, parameters);
 		expect(error?.message).toBe(message);
 		expect(error?.description).toContain(remedy);
-		expect(sandbox.current.requests).toEqual([]);
+		expect(sandbox.current.runs.all).toEqual([]);
 	});
 
 	const CREDENTIAL = "Open this node's credential and";

@@ -37,7 +37,7 @@ const REST =
 
 test.each([
 	[
-		agent('list', 2, 'Regional report — Writes'),
+		agent('list', 2, 'Regional report\u2060 — Writes'),
 		{},
 		"'Regional report' to finish, for up to 1 hour",
 	],
@@ -60,7 +60,8 @@ test.each([
 });
 
 test.each<[object, string]>([
-	[agent('list', 2, 'Regional report — Writes'), 'Regional report'],
+	[agent('list', 2, 'Regional report\u2060 — Writes'), 'Regional report'],
+	[agent('list', 2, 'Sales — EMEA\u2060 — Writes'), 'Sales — EMEA'],
 	[agent('list', ''), 'create run'],
 	[agent('name', 'Regional report'), 'Regional report'],
 	[agent('id', 42), 'agent 42'],
@@ -68,6 +69,7 @@ test.each<[object, string]>([
 	[{ ...agent('name', 'Regional report'), dryRun: true }, 'dry run: Regional report'],
 	[{ ...agent('id', ''), dryRun: true }, 'dry run'],
 	[{ resource: 'agent', operation: 'list', returnAll: false, limit: 9 }, 'up to 9 agents'],
+	[{ resource: 'agent', operation: 'list', returnAll: false, limit: 1 }, 'up to 1 agent'],
 	[{ resource: 'agent', operation: 'list', returnAll: true, limit: 9 }, 'all agents'],
 ])('a node with %j is called %s', (parameters, says) => {
 	const all = { resource: 'run', operation: 'create', ...parameters };

@@ -46,6 +46,23 @@ test('fields become bindings, empty ones left out', async () => {
 	expect(sentBindings()).toEqual([{ name: 'region', value: 'north' }]);
 });
 
+test.each(['={{ $json.nothing }}', '={{ null }}', '={{ "" }}'])(
+	'JSON of an expression that gives nothing is empty: %s',
+	async (json) => {
+		const { error } = await run(sandbox.current, createRun(2, json));
+		expect(error?.message).toBe("'Parameters (JSON)' is empty");
+	},
+);
+
+// What n8n's editor makes of these is 'There is no node …' and the like.
+test.each([
+	["={{ $('Nowhere').item.json.x }}", { nodeCause: 'Nowhere', descriptionKey: 'nodeNotFound' }],
+	['={{ $json.a.toNumber() }}', { parameter: 'parametersJson' }],
+])('an expression that cannot be evaluated is explained by n8n: %s', async (json, explained) => {
+	const { error } = await run(sandbox.current, createRun(2, json), { items: [{ a: 'x' }] });
+	expect(error?.context).toMatchObject(explained);
+});
+
 test('automatic mapping takes the fields of the input item that the agent has', async () => {
 	await run(sandbox.current, fields('autoMapInputData', null), {
 		items: [{ region: 'west', quarter: 'Q1', other: 'thing' }],
@@ -60,11 +77,16 @@ test.each([
 	['defineBelow', { region: '={{ $json.nothing }}', quarter: 'Q1' }],
 	['defineBelow', { region: '' }],
 	['autoMapInputData', null],
-])('a required field without a value is refused before any request (%s)', async (mode, value) => {
-	const { error } = await run(sandbox.current, fields(mode, value), { items: [{ quarter: 'Q1' }] });
-	expect(error!.message).toContain("'region'");
-	expect(sandbox.current.requests).toEqual([]);
-});
+])(
+	'a required field without a value is refused, and nothing is started (%s)',
+	async (mode, value) => {
+		const { error } = await run(sandbox.current, fields(mode, value), {
+			items: [{ quarter: 'Q1' }],
+		});
+		expect(error!.message).toContain("'region'");
+		expect(sandbox.current.runs.all).toEqual([]);
+	},
+);
 
 test.each([
 	['the fields', (date: string) => fields('defineBelow', { region: date })],

@@ -1,11 +1,11 @@
-import { NodeApiError, NodeOperationError } from 'n8n-workflow';
+import { ExpressionError, NodeApiError, NodeOperationError } from 'n8n-workflow';
 
 import {
 	cancelledError,
 	toEditorError,
 	toNodeError,
 } from '../../nodes/AgentInvocation/engine/nodeError.ts';
-import { FailureError, type Failure } from '../../nodes/AgentInvocation/failure.ts';
+import { FailureError, failureOf, type Failure } from '../../nodes/AgentInvocation/failure.ts';
 import { contextOf } from '../support/simulation/world/context.cts';
 
 const context = contextOf({});
@@ -20,6 +20,41 @@ test("a failure is an API's error where the service answered, and the node's own
 		description: 'Do (code: odd, HTTP status: 404)',
 	});
 	expect(toNodeError(context, UNANSWERED)).toBeInstanceOf(NodeOperationError);
+});
+
+test('it names what helps to look it up, and the runs of other items', () => {
+	const details = { http_status: 500, code: 'odd', request_id: 'r-1' };
+	const failure = { message: 'A <b>bold</b> 1 < 2', description: 'Use <i>', details };
+	const others = [1, 2].map((itemIndex) => ({ itemIndex, agentId: 7, runId: 'a', baseUrl: '' }));
+	expect(toNodeError(context, failure, 3, others)).toMatchObject({
+		// With an invisible character in each tag.
+		message: 'A <\u2060b>bold<\u2060/b> 1 < 2',
+		description:
+			"Use &lt;i&gt; 'Get a run' gives the results of these: item 1: run a of agent 7, item 2: run a of agent 7. (code: odd, HTTP status: 500, request ID: r-1)",
+		context: { itemIndex: 3, details, runs: others },
+	});
+	expect(toNodeError(context, { message: 'No', description: 'Do', details: {} }).description).toBe(
+		'Do',
+	);
+});
+
+test("n8n's own error of an expression keeps what its editor explains it with, and its tags", () => {
+	const thrown = new ExpressionError('Invalid', {
+		description: 'In <b>Source</b>',
+		messageTemplate: 'In %%PARAMETER%%',
+		nodeCause: 'Source',
+		itemIndex: 7,
+	});
+	const error = toNodeError(context, failureOf(thrown), 2);
+	expect(error).toMatchObject({ message: "Invalid ('Source')", description: 'In <b>Source</b>' });
+	expect(error.context).toMatchObject({
+		messageTemplate: 'In %%PARAMETER%%',
+		nodeCause: 'Source',
+		itemIndex: 2,
+	});
+	const other = Object.assign(new Error('No'), { context: { data: 'secret' }, description: '<b>' });
+	expect(toNodeError(context, failureOf(other))).toMatchObject({ description: '&lt;b&gt;' });
+	expect(toNodeError(context, failureOf(other)).context).not.toHaveProperty('data');
 });
 
 test('in the editor, which shows the description of no other error, each is one', () => {

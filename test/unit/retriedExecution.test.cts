@@ -28,7 +28,7 @@ test("an agent's label in the list says nothing about what the user has entered"
 		const agentId = { __rl: true, mode: 'list', value, cachedResultName };
 		return enteredIn({ getNode: () => ({ parameters: { agentId } }) } as never);
 	};
-	expect(entered(1, 'Report — Writes one')).toBe(entered(1, 'Report — Writes two'));
+	expect(entered(1, 'Report\u2060 — Writes one')).toBe(entered(1, 'Report\u2060 — Writes two'));
 	expect(entered(1, 'Report')).not.toBe(entered(2, 'Report'));
 	// But for a parameter of that name.
 	const given = (cachedResultName: string) =>
@@ -48,12 +48,15 @@ test('the order in which n8n has stored parameters says nothing about what the u
 });
 
 test("the editor's own copy of the fields says nothing about what the user has entered", () => {
-	const entered = (value: object, schema: object[]) => {
+	const entered = (value: object | null, schema: object[]) => {
 		const parameters = { mappingMode: 'defineBelow', value, schema };
 		return enteredIn({ getNode: () => ({ parameters: { parameters } }) } as never);
 	};
 	expect(entered({ a: 1 }, [])).toBe(entered({ a: 1 }, [{ id: 'a' }]));
 	expect(entered({ a: 1 }, [])).not.toBe(entered({ a: 2 }, []));
+	// Nor does it matter that it drops empty values.
+	expect(entered({ a: 1, b: '', c: null }, [])).toBe(entered({ a: 1 }, []));
+	expect(entered(null, [])).toBe(entered({}, []));
 });
 
 /** The runs that were started, without those that 'Get a run' was given. */

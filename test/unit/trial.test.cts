@@ -140,7 +140,7 @@ describe('while the service fails, creates go one at a time', () => {
 
 	test('until nothing was carried for as long as a create may wait; the others have started nothing', async () => {
 		const { jsons } = await execute({ ...batch, hand: maintenance(3_000, Infinity, {}) });
-		const late = saying('took no more requests for longer than the node may wait', jsons);
+		const late = saying('accepted no further requests for longer than the node may wait', jsons);
 		expect(late + inDoubt(jsons) + 10).toBe(300);
 		expect(late).toBeGreaterThan(50);
 	});

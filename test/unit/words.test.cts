@@ -108,7 +108,7 @@ test('what was not sent is not explained by the error of another request', () =>
 		serviceError: { code: 'internal_error', message: 'Down', requestId: 'r' },
 	};
 	expect(explainAnswer(answer, { baseUrl }).message).toBe(
-		'The service took no more requests for longer than the node may wait',
+		'The service accepted no further requests for longer than the node may wait',
 	);
 });
 

@@ -7,7 +7,7 @@ import type {
 import { isTool } from '../engine/host';
 import { toEditorError } from '../engine/nodeError';
 import { fail } from '../failure';
-import { listedOf, pick, readAgent } from '../operations/findAgent';
+import { isIn, listedOf, pick, readAgent } from '../operations/findAgent';
 import { readKeptAgents } from '../service/agents';
 import { openService } from '../service/service';
 import type { Agent, AgentParameter } from '../service/types';
@@ -25,8 +25,7 @@ export async function getAgentParameters(
 ): Promise<ResourceMapperFields> {
 	try {
 		const { parameters } = await findChosenAgent(this, 'fields');
-		const marksRequired = !isTool(this);
-		return { fields: parameters.map((parameter) => toField(parameter, marksRequired)) };
+		return { fields: isTool(this) ? toToolFields(parameters) : parameters.map(toField) };
 	} catch (thrown) {
 		throw toEditorError(this, thrown);
 	}
@@ -55,15 +54,38 @@ export async function findChosenAgent(
 	const question = { place, asks: String(given) };
 	// For a name, the whole list is read, since several agents may have it.
 	const isFound = (read: Agent[]) => read.some(({ id }) => id === given);
-	return pick(listedOf(await readKeptAgents(service, question, Infinity, isFound)), given);
+	const read = async () => listedOf(await readKeptAgents(service, question, Infinity, isFound));
+	const agents = await read();
+	// Asked again, the list is read anew: the agent may have been published since.
+	return pick(isIn(agents, given) ? agents : await read(), given);
 }
 
-// The editor shows only a field's name; `describeParameters` shows the rest. In a tool, the argument that the
-// model fills in is named after the field, so its name gets no asterisk there.
-function toField({ name, required }: AgentParameter, marksRequired: boolean): ResourceMapperField {
+/**
+ * Fields of a tool. n8n names the argument that the model fills in after the field, with '_' for many characters: it
+ * has no asterisk, and a number where two fields would share one argument.
+ */
+function toToolFields(parameters: AgentParameter[]): ResourceMapperField[] {
+	const taken = new Set<string>();
+	return parameters.map((parameter) => {
+		let shown = parameter.name;
+		for (let next = 2; taken.has(argumentOf(shown)); next++) shown = `${next} ${parameter.name}`;
+		taken.add(argumentOf(shown));
+		return { ...toField(parameter), displayName: toLabel(shown) };
+	});
+}
+
+/** The name of the model's argument for a field, as n8n's editor makes it. */
+function argumentOf(displayName: string): string {
+	return toLabel(displayName)
+		.slice(0, 63)
+		.replace(/[^a-zA-Z0-9-]/g, '_');
+}
+
+// The editor shows only a field's name; `describeParameters` shows the rest.
+function toField({ name, required }: AgentParameter): ResourceMapperField {
 	return {
 		id: toColumn(name),
-		displayName: toLabel(required && marksRequired ? `${name} *` : name),
+		displayName: toLabel(required ? `${name} *` : name),
 		required,
 		defaultMatch: false,
 		canBeUsedToMatch: false,

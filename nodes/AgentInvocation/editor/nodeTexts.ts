@@ -20,7 +20,7 @@ interface Parameters {
 
 /** The chosen agent's name, or 'agent' and its ID; empty if it is not chosen or is an expression. */
 function nameOf({ mode, value, cachedResultName }: StoredAgent = {}): string {
-	const name = mode === 'list' ? String(cachedResultName ?? '').split(' — ')[0] : value;
+	const name = mode === 'list' ? String(cachedResultName ?? '').split('\u2060 — ')[0] : value;
 	const text = String(name || '');
 	if (text.startsWith('=')) return '';
 	return mode === 'id' && text !== '' ? `agent ${text}` : text;
@@ -29,7 +29,7 @@ function nameOf({ mode, value, cachedResultName }: StoredAgent = {}): string {
 function describeNode(parameters: Parameters, agentName: typeof nameOf): string {
 	const { resource, operation, returnAll, limit, dryRun } = parameters;
 	if (resource === 'agent' && operation === 'list')
-		return returnAll ? 'all agents' : `up to ${String(limit)} agents`;
+		return returnAll ? 'all agents' : `up to ${String(limit)} agent${limit === 1 ? '' : 's'}`;
 	const named = [dryRun ? 'dry run' : '', agentName(parameters.toJSON?.().agentId)];
 	return named.filter(Boolean).join(': ') || `${operation} run`;
 }

@@ -9,7 +9,7 @@ import { fail } from '../failure';
 import { LARGEST_PAGE, readKeptAgents } from '../service/agents';
 import { openService } from '../service/service';
 import type { Agent } from '../service/types';
-import { cut, toLabel } from '../storedText';
+import { cut, toLabel, WORD_JOINER } from '../storedText';
 import { textKey } from '../textKey';
 
 /**
@@ -45,8 +45,8 @@ export async function searchAgents(
 	}
 }
 
-// Stands between an agent's name and its description. `nameOf` in nodeTexts.ts cuts there.
-const DESCRIPTION_MARK = ' — ';
+// Stands between an agent's name and its description. `nameOf` in nodeTexts.ts cuts there. No name has this character.
+const DESCRIPTION_MARK = `${WORD_JOINER} — `;
 const LONGEST_DESCRIPTION = 40;
 
 // The editor shows only the name of a list's item, so the description is put into the name.

@@ -23,7 +23,7 @@ export function toNodeError(
 	itemIndex?: number,
 	otherRuns: RunOfItem[] = [],
 ): NodeApiError | NodeOperationError {
-	const { message, details } = failure;
+	const { message, details, expression } = failure;
 	const error =
 		details.http_status === undefined
 			? new NodeOperationError(context.getNode(), message)
@@ -31,7 +31,10 @@ export function toNodeError(
 	if (itemIndex !== undefined) error.context.itemIndex = itemIndex;
 	if (Object.keys(details).length > 0) error.context.details = { ...details };
 	if (otherRuns.length > 0) error.context.runs = otherRuns.map((run) => ({ ...run }));
-	const description = escapeHtml(describe(failure, otherRuns));
+	Object.assign(error.context, expression);
+	const described = describe(failure, otherRuns);
+	// Of an expression's error, it is n8n's own, with its tags.
+	const description = expression ? described : escapeHtml(described);
 	// n8n takes a failed execution for a canceled one by this word, which the service's texts may contain.
 	const respelled = message.replaceAll('canceled', 'cancelled');
 	return inWords(error, withoutTags(respelled), description);

@@ -155,7 +155,7 @@ function beginReading({ service, signal }: ItemWork, deadline: number): Reading 
 	return { owner: service.owner, deadline, agents };
 }
 
-function isIn(agents: Listed, given: GivenAgent): boolean {
+export function isIn(agents: Listed, given: GivenAgent): boolean {
 	return typeof given === 'number' ? agents.byId.has(given) : agents.byName.has(nameKey(given));
 }
 

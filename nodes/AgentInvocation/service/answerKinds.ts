@@ -79,7 +79,7 @@ const KINDS = {
 	late: {
 		mayHaveStarted: false,
 		retried: POLLED_FROM_THE_FIRST,
-		message: 'The service took no more requests for longer than the node may wait',
+		message: 'The service accepted no further requests for longer than the node may wait',
 		description: 'Try again in a moment.',
 	},
 	/** 5xx, with or without an envelope. */

@@ -35,7 +35,7 @@ export async function readBindings(
 				readPairs(context.getNodeParameter('parameterPairs.values', itemIndex, []) ?? []),
 			);
 		case 'json':
-			return bind(readJson(context.getNodeParameter('parametersJson', itemIndex, '')));
+			return bind(readJson(context.getNodeParameter('parametersJson', itemIndex, '') ?? ''));
 		case 'fields':
 			return bind(await readFields(context, itemIndex, listed));
 	}
@@ -52,17 +52,14 @@ async function readFields(
 		isJsonObject(fields) && (isEmpty(fields.value) || isJsonObject(fields.value));
 	if (!isWellFormed || (Object.keys(fields).length > 0 && !('mappingMode' in fields))) {
 		return fail({
-			message: "'Parameters' does not hold the fields of the agent's parameters",
+			message: "'Parameters' holds something other than the values of the agent's parameters",
 			description:
 				"Choose the agent again, or set 'Specify Parameters' to 'Using JSON' to give an object.",
 		});
 	}
 	const isMapped = fields.mappingMode === 'autoMapInputData';
-	const columns = columnsOf(fields.schema);
-	const shown = columns.filter(({ isRemoved }) => !isRemoved);
-	// The columns are those of the agent that was chosen in the editor: an expression may choose another one.
-	const isKnown = columns.length > 0 && !isAgentExpression(context);
-	const parameters = !isMapped ? shown : isKnown ? columns : await listed();
+	// The fields are those of the agent as the editor has loaded it, once: it may have others by now, or be another one.
+	const parameters = isMapped ? await listed() : fieldsOf(fields.schema);
 	// A name may have come from elsewhere in another Unicode form.
 	const json = new Map(
 		Object.entries(context.getInputData()[itemIndex]?.json ?? {}).map(([name, value]) => [
@@ -90,20 +87,15 @@ async function readFields(
 	});
 }
 
-/** The agent's parameters as the editor has loaded them. */
-function columnsOf(schema: unknown) {
-	return (Array.isArray(schema) ? schema : []).filter(isJsonObject).map((column) => ({
-		name: toParameterName(toText(column.id)),
-		required: column.required === true,
-		// n8n keeps this also where it shows no fields, since they are mapped automatically.
-		isRemoved: column.removed === true,
-	}));
-}
-
-function isAgentExpression(context: IExecuteFunctions): boolean {
-	const agent: unknown = context.getNode().parameters?.agentId;
-	const value = isJsonObject(agent) ? agent.value : agent;
-	return typeof value === 'string' && value.startsWith('=');
+/** The parameters whose fields the editor shows. */
+function fieldsOf(schema: unknown) {
+	return (Array.isArray(schema) ? schema : [])
+		.filter(isJsonObject)
+		.filter(({ removed }) => removed !== true)
+		.map(({ id, required }) => ({
+			name: toParameterName(toText(id)),
+			required: required === true,
+		}));
 }
 
 function readPairs(pairs: unknown): GivenParameter[] {

@@ -130,10 +130,10 @@ export const ofOutputs: PlantedDefect[] = [
 		'Object.assign(entry.node, {}, {}); void {',
 	),
 	plant(
-		'fields that the editor has not loaded are not mapped',
+		'the fields that are mapped are those that the editor has loaded',
 		'operations/run/parameters.ts',
-		'isKnown ? columns : await listed()',
-		'columns',
+		'isMapped ? await listed() : fieldsOf(fields.schema)',
+		'fieldsOf(fields.schema)',
 	),
 	plant(
 		'names are compared with their case',

@@ -170,7 +170,7 @@ const executionFields: Made<ExecutionSpec> = {
 	turns: mostly(1, 4, fc.integer({ min: 2, max: 3 })),
 	waits: mostly<boolean | string>(true, 5, fc.oneof(booleans, fc.constant('exceptLast'))),
 	agentMode: fc.constantFrom('id', 'list', 'name', 'nameOfLast'),
-	parametersMode: fc.constantFrom('json', 'keypair', 'fields', 'mapped', 'listed'),
+	parametersMode: fc.constantFrom('json', 'keypair', 'fields', 'mapped'),
 	options: optionsWith(),
 	onError: fc.constantFrom('stopWorkflow', 'continueRegularOutput', 'continueErrorOutput'),
 	maxTries: mostly(0, 3, fc.integer({ min: 2, max: 5 })),

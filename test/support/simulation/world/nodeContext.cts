@@ -8,7 +8,6 @@ import type {
 	WorkflowExecuteMode,
 } from 'n8n-workflow';
 
-import { parameters } from './agentList.cts';
 import { contextOf } from './context.cts';
 import { NEW_KEY, tagOf, waitsOf, type Attempt } from './history.cts';
 import type { Process } from './process.cts';
@@ -50,7 +49,7 @@ export function contextFor(call: Call): IExecuteFunctions {
 		...(edit.values !== undefined && { values: String(edit.values) }),
 		...(itemSpec(index).isVolatile && { now: String(clock.date) }),
 	});
-	const isMapped = ['mapped', 'listed'].includes(spec.parametersMode);
+	const isMapped = spec.parametersMode === 'mapped';
 	const modeOf = (index: number) => {
 		if (spec.agentMode !== 'nameOfLast') return spec.agentMode;
 		return index === spec.items.length - 1 ? 'name' : 'id';
@@ -68,8 +67,8 @@ export function contextFor(call: Call): IExecuteFunctions {
 		if (spec.parametersMode === 'keypair') return { 'parameterPairs.values': pairs };
 		if (spec.parametersMode === 'json') return { parametersJson: JSON.stringify(values) };
 		if (!isMapped) return { parameters: { mappingMode: 'defineBelow', value: values, schema: [] } };
-		const schema =
-			spec.parametersMode === 'mapped' ? parameters.map(({ name }) => ({ id: name })) : [];
+		// As they were when the editor loaded them.
+		const schema = [{ id: 'gone', required: true }];
 		return { parameters: { mappingMode: 'autoMapInputData', value: null, schema } };
 	};
 	const input = isMapped

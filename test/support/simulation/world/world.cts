@@ -205,8 +205,8 @@ export interface ExecutionSpec {
 	/** Wait for Completion, as it is given; 'exceptLast': an expression turns it off for the last item. */
 	waits: boolean | string;
 	agentMode: 'id' | 'list' | 'name' | 'nameOfLast';
-	/** The last two are fields that are mapped automatically: of those the editor has loaded, or has not. */
-	parametersMode: 'json' | 'keypair' | 'fields' | 'mapped' | 'listed';
+	/** 'mapped': fields that are mapped automatically. */
+	parametersMode: 'json' | 'keypair' | 'fields' | 'mapped';
 	options: OptionsSpec;
 	onError: 'stopWorkflow' | 'continueRegularOutput' | 'continueErrorOutput';
 	/** 0 for no Retry On Fail. */

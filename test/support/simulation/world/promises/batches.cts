@@ -119,7 +119,7 @@ function batchesOf(facts: Facts): Batch[] {
 			options.timeout === undefined &&
 			`${options.checkFirst ?? false}`.trim().toLowerCase() === 'false' &&
 			!spec.agentMode.startsWith('name') &&
-			spec.parametersMode !== 'listed' &&
+			spec.parametersMode !== 'mapped' &&
 			spec.items.every(({ isWrong, ownKey }) => !isWrong && !ownKey);
 		const isDisturbed =
 			spec.maxTries > 0 ||

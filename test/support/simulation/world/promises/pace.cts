@@ -121,7 +121,7 @@ export function takesTurns(facts: Facts): string[] {
 		: 80;
 	return history.attempts.flatMap((attempt) => {
 		const spec = facts.spec(attempt);
-		const readsList = spec.agentMode.startsWith('name') || spec.parametersMode === 'listed';
+		const readsList = spec.agentMode.startsWith('name') || spec.parametersMode === 'mapped';
 		if (spec.items.length > 3 || spec.operation !== 'create' || readsList) return [];
 		if (spec.credentialAway || attempt.retryOf || spec.options.maxConcurrency !== undefined)
 			return [];

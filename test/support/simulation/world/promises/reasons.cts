@@ -120,7 +120,7 @@ const CLAIMS: Claim[] = [
 			(facts.runsByTag.get(tag) ?? []).some(({ spec }) => !spec.isJson && spec.end === 'succeeded'),
 	],
 	[/^The service's rate limit/, carriedNothing],
-	[/^The service took no more requests/, carriedNothing],
+	[/^The service accepted no further requests/, carriedNothing],
 	[
 		/could not process the request/,
 		(_facts, _failure, sent) => sent.some(({ status = 0 }) => status >= 500),
