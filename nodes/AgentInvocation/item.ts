@@ -47,8 +47,8 @@ export interface Wait {
 	 * for n8n to store, an early poll still comes after what the service asks for, and the last poll met no failure.
 	 */
 	mayBeEarly: boolean;
-	/** Absent until the service has shown the run; 'pending' if it has shown no status. */
-	status?: string;
+	/** Whether the service has shown the run. */
+	wasSeen?: boolean;
 	/** Whether other items wait to see that the run does not fail at once. */
 	isOnTrial?: boolean;
 	/** How many polls in a row have met a temporary failure. */

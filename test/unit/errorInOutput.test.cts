@@ -57,13 +57,17 @@ test('an attempt that follows a failed item starts its run again', async () => {
 describe('a run of an unknown status', () => {
 	test.each([
 		['2026-01-01T00:00:00Z', true],
-		['at noon', true],
+		['29.11.26, 12h', true],
 		['', false],
 		[' ', false],
 		['None', false],
 		[' null ', false],
 		['-', false],
 		['0', false],
+		['0000-00-00 00:00:00', false],
+		['NaT', false],
+		['Invalid date', false],
+		['never', false],
 		['0001-01-01T00:00:00Z', false],
 		['1970-01-01T00:00:00Z', false],
 		[null, false],

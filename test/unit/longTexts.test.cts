@@ -17,12 +17,12 @@ const SOURCES: Array<[string, NonNullable<Hand['respond']>]> = [
 		({ kind, runId }) =>
 			kind === 'create'
 				? undefined
-				: json(200, { run_id: runId, status: 'failed', error: LONG, completed_at: 'x' }),
+				: json(200, { run_id: runId, status: 'failed', error: LONG, completed_at: '2026-01-01' }),
 	],
 	[
 		"a run's status",
 		({ kind, runId }) =>
-			kind === 'create' ? undefined : json(200, { run_id: runId, status: LONG, completed_at: 'x' }),
+			kind === 'create' ? undefined : json(200, { run_id: runId, status: LONG, completed_at: '2026-01-01' }),
 	],
 	["a run's ID", () => json(202, { run_id: LONG, status: 'pending' })],
 ];

@@ -45,7 +45,7 @@ describe('a run', () => {
 		[{ status: 'failed' }, 'failed'],
 		[{ status: 'failed', error: '' }, 'failed'],
 		[{ status: 'cancelled', error: 'odd' }, 'was cancelled at the service'],
-		[{ status: 'expired', completed_at: 'then' }, "ended as 'expired'"],
+		[{ status: 'expired', completed_at: '2026-01-01' }, "ended as 'expired'"],
 	])('that ended so fails: %j', async (shown, end) => {
 		const { error, ids, named } = await get(shown);
 		expect(error).toMatchObject({
@@ -188,7 +188,7 @@ describe('a model is told what to do', () => {
 	test.each<[string, object, Said]>([
 		['a run that has succeeded', succeeded, {}],
 		['one that has failed', { status: 'failed' }, asRun],
-		['one that has ended in an unknown way', { status: 'odd', completed_at: 'then' }, asRun],
+		['one that has ended in an unknown way', { status: 'odd', completed_at: '2026-01-01' }, asRun],
 		['a dry run', { status: 'compiled' }, { operation: 'dryRun' }],
 	])('but not of %s', async (_, shown, said) => {
 		const { jsons } = await execute({ operation: 'get', ...tool(shown, said) });

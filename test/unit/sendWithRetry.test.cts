@@ -249,6 +249,11 @@ describe('the pause before another attempt', () => {
 		expect(pause({ retryAfter: 'soon' }, 1)).toBe(500);
 	});
 
+	test('is no shorter with a short Retry-After', () => {
+		expect(pause({ retryAfter: '1' }, 1)).toBe(1_000);
+		expect(pause({ retryAfter: '1' }, 5)).toBe(8_000);
+	});
+
 	test('is as long as Retry-After asks, which may have spaces around it, or be a date', () => {
 		jest.setSystemTime(0);
 		expect(pause({ retryAfter: ' 7 ' }, 1)).toBe(7_000);

@@ -28,7 +28,7 @@ export class PacesByPriority {
 	/** How many creates were carried since one was refused alone or left doubt; Infinity before. */
 	private createsCarried = Infinity;
 
-	/** The pause after such a create, in ms, where the service asks for none. */
+	/** The least pause after such a create, in ms. */
 	private createsPauseMs = 0;
 
 	/** Until when it lasts. */
@@ -105,8 +105,10 @@ export class PacesByPriority {
 		const sentBy = this.createsUnderWay.filter((at) => at <= turnAt).length;
 		this.createsUnderWay.splice(sentBy - 1, 1);
 		if (startsRun && leavesDoubt(answer)) {
+			// One alone may be due to its own item.
+			const isAlone = this.createsCarried > 0 && !isAskedToWait && !isUnavailable(answer);
+			if (!isAlone) this.pauseCreates(answer, turnAt, now);
 			this.createsCarried = 0;
-			if (isAskedToWait || isUnavailable(answer)) this.pauseCreates(answer, turnAt, now);
 		} else if (isRefused && this.areCreatesRefused) {
 			this.createsCarried = 0;
 			if (!isAskedToWait) {
@@ -136,14 +138,14 @@ export class PacesByPriority {
 		this.polls.pauseUntil(now + retryAfterMs(answer));
 	}
 
-	/** Creates pause, for as long as the service asks or for a time that doubles with each pause in a row. */
+	/** Creates pause, for as long as the service asks and at least a time that doubles with each pause in a row. */
 	private pauseCreates(answer: Answer, turnAt: number, now: number): void {
 		// Of those that were under way together, the first one has lengthened the pause.
 		if (turnAt >= this.createsPausedUntil) {
 			const doubled = Math.max(this.createsPauseMs * 2, backoffRange.first);
 			this.createsPauseMs = Math.min(doubled, backoffRange.longest);
 		}
-		const pauseMs = retryAfterMs(answer) || jittered(this.createsPauseMs);
+		const pauseMs = Math.max(retryAfterMs(answer), jittered(this.createsPauseMs));
 		this.createsPausedUntil = Math.max(this.createsPausedUntil, now + pauseMs);
 	}
 

@@ -58,13 +58,13 @@ export function isUnavailable({ status = Infinity }: Answer): boolean {
 }
 
 /**
- * How long to wait before a request is repeated: as long as `Retry-After` asks, else a time that doubles with
+ * How long to wait before a request is repeated: as long as `Retry-After` asks, and at least a time that doubles with
  * each failure, jittered so that many executions do not come back in step.
  *
  * @returns ms
  */
 export function backoffMs(answer: Answer, failures: number): number {
-	return retryAfterMs(answer) || growing(PAUSE_GROWTH.failed, failures);
+	return Math.max(retryAfterMs(answer), growing(PAUSE_GROWTH.failed, failures));
 }
 
 /**

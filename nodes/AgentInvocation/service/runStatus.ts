@@ -3,9 +3,6 @@ import type { Run } from './types';
 const FINISHED = ['succeeded', 'failed', 'cancelled'];
 const UNFINISHED = ['pending', 'running'];
 
-/** What stands in some languages for a date that is not there. */
-const NO_DATE = /^\s*(0|-|none|null|nil|n\/a)?\s*$/i;
-
 /** A run's status as the interface document writes it, also where it has another case or American spelling. */
 export function statusOf({ status }: Run): string {
 	return status.trim().toLowerCase().replace('canceled', 'cancelled');
@@ -18,7 +15,7 @@ export function hasSucceeded(run: Run): boolean {
 
 /**
  * Whether a run has ended. One with a status that the interface document does not list has ended once `completed_at`
- * is set: not absent, null, empty, a word such as 'None', or a zero date as some languages write it.
+ * is set: not absent, null, empty, a word such as 'None', or a zero date as some languages and databases write it.
  */
 export function isFinished(run: Run): boolean {
 	const status = statusOf(run);
@@ -26,6 +23,6 @@ export function isFinished(run: Run): boolean {
 	if (UNFINISHED.includes(status)) return false;
 	const { completed_at: completedAt = '' } = run;
 	if (typeof completedAt === 'number') return completedAt > 0;
-	const isSet = typeof completedAt === 'string' && !NO_DATE.test(completedAt);
+	const isSet = typeof completedAt === 'string' && /[1-9]/.test(completedAt);
 	return isSet && !(Date.parse(completedAt) <= 0);
 }

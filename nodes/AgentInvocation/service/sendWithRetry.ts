@@ -76,13 +76,15 @@ export async function sendWithRetry<T>(
 	given: Omit<Patience, 'since'>,
 ): Promise<Answer<T>> {
 	const patience = { since: clock.now(), ...given };
-	const { since, patienceMs, deadline = Infinity, signal } = patience;
+	const { patienceMs, deadline = Infinity, signal } = patience;
 	const longestRefusedMs = request.startsRun ? LONGEST_REFUSED_CREATE_MS : patienceMs;
 	let last: Answer<T> | undefined;
 	let briefAnswers = 0;
 	let refusals = 0;
 	/** For how long it has backed off from refusals; what it waits for its turn behind others is no refusal. */
 	let refusedMs = 0;
+	/** The same for failures, with the requests themselves. */
+	let failedMs = 0;
 	for (;;) {
 		const answer = await sendOnce(service, request, patience);
 		// The answer before it says more about the cause.
@@ -99,8 +101,10 @@ export async function sendWithRetry<T>(
 			await clock.sleep(pauseMs, signal);
 			continue;
 		}
+		const now = clock.now();
 		const pauseMs = backoffMs(answer, briefAnswers);
-		if (clock.now() + pauseMs > Math.min(since + patienceMs, deadline)) return answer;
+		failedMs += now - (answer.sentAt ?? now) + pauseMs;
+		if (failedMs > patienceMs || now + pauseMs > deadline) return answer;
 		await clock.sleep(pauseMs, signal);
 	}
 }

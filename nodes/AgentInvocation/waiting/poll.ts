@@ -97,7 +97,7 @@ function afterSeeing(item: Waiting, answer: Answer, seen: Run, pass: Pass): Item
 	const isOnTrial = (wait.isOnTrial && isFresh) || undefined;
 	const next = {
 		...item,
-		wait: { ...wait, isOnTrial, mayBeginAgain: undefined, status: seen.status, failuresInARow: 0 },
+		wait: { ...wait, isOnTrial, mayBeginAgain: undefined, wasSeen: true, failuresInARow: 0 },
 	};
 	return dueAfter(next, scheduledDelay(next, pass), retryAfterMs(answer), pass);
 }
@@ -111,7 +111,7 @@ function afterFailing(item: Waiting, answer: Answer, polling: Polling, polledOn:
 	if (isUnknown && !isAtLimit)
 		return dueAfter(item, scheduledDelay(item, polling), askedMs, polling);
 	const failure = explainAnswer(answer, run);
-	const purpose = wait.status === undefined ? 'firstPoll' : 'poll';
+	const purpose = wait.wasSeen ? 'poll' : 'firstPoll';
 	const isBrief = isRetriedBriefly(answer, purpose);
 	const briefAnswers = wait.briefAnswers + (isBrief ? 1 : 0);
 	if (!isUnknown && !isRetried(answer, purpose, briefAnswers)) {
@@ -174,9 +174,9 @@ function delayAfterFailing(item: Waiting, answer: Answer, polling: Polling): num
 /** Whether a run that was just created is perhaps not known yet to the part of the service that was asked. */
 function isUnknownYet(
 	{ serviceError }: Answer,
-	{ status, beganOn }: Wait,
+	{ wasSeen, beganOn }: Wait,
 	{ time }: Pass,
 ): boolean {
-	if (status === undefined || serviceError?.code !== 'run_not_found') return false;
+	if (!wasSeen || serviceError?.code !== 'run_not_found') return false;
 	return time.date() - beganOn < NOT_FOUND_GRACE_MS;
 }

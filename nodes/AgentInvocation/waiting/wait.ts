@@ -45,7 +45,7 @@ export function beginWait(
 		mayBeEarly: false,
 		failuresInARow: 0,
 		briefAnswers: 0,
-		status: lastSeen?.status,
+		wasSeen: lastSeen && true,
 		isOnTrial: isOnTrial || undefined,
 		mayBeginAgain,
 	};

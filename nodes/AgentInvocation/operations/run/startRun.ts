@@ -141,7 +141,7 @@ export function continueFrom(
 		if (result.is === 'done' || hasSucceeded(seen)) return result;
 	}
 	// A run that was given by its ID and not seen yet may not exist.
-	const isSeen = own.is !== 'waiting' || own.wait.status !== undefined;
+	const isSeen = own.is !== 'waiting' || own.wait.wasSeen;
 	const lastSeen = isSeen || !plan.waits ? { run_id: run.runId, status: 'pending' } : undefined;
 	const mayBeginAgain = plan.startsRuns;
 	return waitOrOutput(own, run, work, plan, { lastSeen, mayBeginAgain, isDueNow: true });

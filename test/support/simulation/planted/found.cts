@@ -173,7 +173,7 @@ export const found: PlantedDefect[] = [
 	plant(
 		'an empty date of an end counts as an end',
 		'service/runStatus.ts',
-		' && !NO_DATE.test(completedAt)',
+		' && /[1-9]/.test(completedAt)',
 		'',
 	),
 	plant(
@@ -330,8 +330,8 @@ export const found: PlantedDefect[] = [
 	plant(
 		"a pause after a server error passes the workflow's own timeout",
 		'service/sendWithRetry.ts',
-		'Math.min(since + patienceMs, deadline)',
-		'since + patienceMs',
+		'failedMs > patienceMs || now + pauseMs > deadline',
+		'failedMs > patienceMs',
 	),
 	plant(
 		"the search for an agent passes the workflow's own timeout",
@@ -354,8 +354,8 @@ export const found: PlantedDefect[] = [
 	plant(
 		'creates go on side by side while the service fails',
 		'service/pacesByPriority.ts',
-		'if (startsRun && leavesDoubt(answer)) {\n			this.createsCarried = 0;',
-		'if (startsRun && leavesDoubt(answer)) {',
+		'if (!isAlone) this.pauseCreates(answer, turnAt, now);\n			this.createsCarried = 0;',
+		'if (!isAlone) this.pauseCreates(answer, turnAt, now);',
 	),
 	plant(
 		'after a server error, creates wait for one that gets no answer',
@@ -372,7 +372,25 @@ export const found: PlantedDefect[] = [
 	plant(
 		'creates do not wait as long as a server error asks',
 		'service/pacesByPriority.ts',
-		'const pauseMs = retryAfterMs(answer) || jittered(this.createsPauseMs);',
+		'const pauseMs = Math.max(retryAfterMs(answer), jittered(this.createsPauseMs));',
 		'const pauseMs = jittered(this.createsPauseMs);',
+	),
+	plant(
+		'a short Retry-After ends the pause of creates that fail one after the other',
+		'service/pacesByPriority.ts',
+		'const pauseMs = Math.max(retryAfterMs(answer), jittered(this.createsPauseMs));',
+		'const pauseMs = retryAfterMs(answer) || jittered(this.createsPauseMs);',
+	),
+	plant(
+		'creates that fail one after the other with a 500 do not pause',
+		'service/pacesByPriority.ts',
+		'const isAlone = this.createsCarried > 0 && !isAskedToWait',
+		'const isAlone = !isAskedToWait',
+	),
+	plant(
+		'what waits for its turn uses up the patience with failures',
+		'service/sendWithRetry.ts',
+		'failedMs > patienceMs || now',
+		'now + pauseMs > patience.since + patienceMs || now',
 	),
 ];

@@ -141,12 +141,17 @@ function batchesOf(facts: Facts): Batch[] {
 /** A create that takes longer than this, in ms, keeps no others waiting. */
 const TAKES_LONG_MS = 4_900;
 
+/** The least pause after two creates in a row that may each have started a run, which doubles, and the most, in ms. */
+const PAUSE_MS = 375;
+const LONGEST_PAUSE_MS = 45_000;
+
 /** What the node knows of a key is forgotten if it has not used it for so long, in ms. */
 const FORGOTTEN_AFTER_MS = 3_600_000;
 
 /**
  * After a create that may have started a run, others wait as long as the service asks, and go on one at a time: one
- * more for each that is carried. What takes long does not count.
+ * more for each that is carried. What takes long does not count. While one after the other fails so, they wait for a
+ * time that grows.
  */
 export function doubtsFew({ history }: Facts): string[] {
 	const all = history.requests.filter(
@@ -175,14 +180,25 @@ export function doubtsFew({ history }: Facts): string[] {
 			.sort((one, other) => learnedAt(one) - learnedAt(other));
 		let most = Infinity;
 		let pausedUntil = 0;
+		let inARow = 0;
+		let latestAt = 0;
 		for (const other of answered) {
 			if (isInDoubt(other)) {
 				if (other.answeredAt > sentAt - 1) continue;
 				most = 0;
-				pausedUntil = Math.max(pausedUntil, other.answeredAt + askedMs(other));
+				// Those that were under way together count once.
+				if (inARow === 0 || other.sentAt >= latestAt) {
+					inARow++;
+					latestAt = other.answeredAt;
+				}
+				const leastMs = inARow < 2 ? 0 : Math.min(PAUSE_MS * 2 ** (inARow - 2), LONGEST_PAUSE_MS);
+				const pauseMs = Math.max(askedMs(other), leastMs);
+				pausedUntil = Math.max(pausedUntil, other.answeredAt + pauseMs);
 				continue;
 			}
-			if (other.status !== 429 && (other.status ?? 0) < 500) most++;
+			if (other.status === 429 || (other.status ?? 0) >= 500) continue;
+			most++;
+			inARow = 0;
 		}
 		const underWay = others.filter(
 			(other) =>
@@ -194,7 +210,7 @@ export function doubtsFew({ history }: Facts): string[] {
 		);
 		const name = `request ${request.number} (${request.kind}) was sent at ${Math.round(sentAt)}`;
 		if (sentAt < pausedUntil - 1)
-			return [`${name}, but the service asked for a pause until ${Math.round(pausedUntil)}`];
+			return [`${name}, but a pause until ${Math.round(pausedUntil)} was due`];
 		return underWay.length > most
 			? [`${name} beside ${underWay.length} others since one failed, ${most} at most were due`]
 			: [];

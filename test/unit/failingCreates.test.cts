@@ -1,0 +1,74 @@
+import { OwnWorld, execute, type Said } from '../support/simulation/ownWorld.cts';
+import type { Hand } from '../support/simulation/world/hand.cts';
+
+// Each create that fails may have started a run, so few are sent while they fail.
+const SECOND = 1_000;
+
+/** How many of 300 items are in doubt if creates fail from the first second on, for ten minutes. */
+async function inDoubt(
+	answer: { statusCode: number; headers?: Record<string, string> },
+	said: Said = {},
+) {
+	const respond: Hand['respond'] = ({ kind, arrivedAt }) =>
+		kind === 'create' && arrivedAt > SECOND && arrivedAt < 600 * SECOND ? answer : undefined;
+	const world = new OwnWorld({
+		count: 300,
+		onError: 'continueRegularOutput',
+		options: { maxConcurrency: 20 },
+		service: { tripMs: [5, 20] },
+		runOf: () => ({ durationMs: 5 * SECOND }),
+		hand: { respond },
+		...said,
+	});
+	const { jsons } = await world.execute();
+	return jsons.filter(({ error }) => /may have been started/.test(error as string)).length;
+}
+
+test.each<[string, { statusCode: number; headers?: Record<string, string> }]>([
+	['a 503', { statusCode: 503 }],
+	// A gateway's own text, which it sends however long it is away.
+	['a 503 that asks for a second', { statusCode: 503, headers: { 'retry-after': '1' } }],
+	['a 500', { statusCode: 500 }],
+	['a 404 without the envelope', { statusCode: 404 }],
+])('while the service answers with %s, few items are left in doubt', async (_, answer) => {
+	expect(await inDoubt(answer)).toBeLessThan(40);
+});
+
+test('one that fails between others that are carried holds up none', async () => {
+	const respond: Hand['respond'] = ({ kind, number }) =>
+		kind === 'create' && number % 10 === 5 ? { statusCode: 500 } : undefined;
+	const said = { hand: { respond }, count: 50, onError: 'continueRegularOutput' } as const;
+	const runOf = () => ({ durationMs: 5 * SECOND });
+	const { ms, jsons } = await execute({ ...said, runOf, options: { maxConcurrency: 50 } });
+	expect(jsons.filter(({ error }) => error !== undefined)).toHaveLength(5);
+	expect(ms).toBeLessThan(20 * SECOND);
+});
+
+// Without waiting, a create has five minutes; a queue of ten a minute takes longer.
+test.each<[string, Said, Parameters<NonNullable<Hand['respond']>>[0]['kind']]>([
+	['a create', {}, 'create'],
+	['a check', { options: { checkFirst: true } }, 'dryRun'],
+	['a poll', { operation: 'get' }, 'poll'],
+])(
+	'%s that has waited long for its turn is sent again like any other',
+	async (_, said, failing) => {
+		let hasFailed = false;
+		const respond: Hand['respond'] = ({ kind, arrivedAt }) => {
+			if (hasFailed || kind !== failing || arrivedAt < 330 * SECOND) return undefined;
+			hasFailed = true;
+			const code = { code: 'ECONNREFUSED', syscall: 'connect' };
+			return new Error('Away', { cause: Object.assign(new Error('connect'), code) });
+		};
+		const limiter = { kind: 'fixed', limit: 10, windowMs: 60_000, retryAfter: 'seconds' } as const;
+		const { error, jsons } = await execute({
+			waits: false,
+			count: 60,
+			service: { limiter },
+			hand: { respond },
+			...said,
+		});
+		expect(error).toBeUndefined();
+		expect(jsons).toHaveLength(60);
+		expect(hasFailed).toBe(true);
+	},
+);
