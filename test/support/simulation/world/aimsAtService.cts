@@ -363,3 +363,35 @@ export const pausesNearTimeouts: fc.Arbitrary<Part> = fc.record({
 	),
 	kills: noKills,
 });
+
+/** Creates wait minutes for their turn, and one or a few of them reach no service. */
+export const longQueues: fc.Arbitrary<Part> = fc.record({
+	service: services({
+		...untroubled,
+		limiter: fc.record({
+			kind: fc.constantFrom('fixed', 'sliding', 'bucket'),
+			limit: fc.integer({ min: 3, max: 10 }),
+			windowMs: fc.constant(60_000),
+			retryAfter: fc.constant('seconds' as const),
+		}),
+		faults: fc.array(
+			faultOf(fc.constantFrom<FaultKind>('refused', 'dns'), fc.constant('create')).chain((made) =>
+				fc.integer({ min: 60_000, max: 400_000 }).map((everyMs) => ({ ...made, everyMs })),
+			),
+			{ minLength: 1, maxLength: 1 },
+		),
+	}),
+	executions: one(
+		executionWith({
+			...undisturbed,
+			...creates,
+			waits: fc.constantFrom<boolean | string>(false, 'exceptLast', true),
+			agentMode: fc.constantFrom('id', 'list'),
+			items: itemsOf(short, 30, 80),
+			maxTries: fc.constant(0),
+			retries: fc.constant([]),
+			options: optionsWith({ maxConcurrency: never }),
+		}),
+	),
+	kills: noKills,
+});

@@ -31,6 +31,7 @@ import {
 	quotas,
 	refusedByChance,
 	risenLimits,
+	longQueues,
 	pausesNearTimeouts,
 } from './aimsAtService.cts';
 import { services } from './worldsServices.cts';
@@ -99,6 +100,7 @@ export const worlds: fc.Arbitrary<World> = fc
 			{ weight: 1, arbitrary: outages },
 			{ weight: 1, arbitrary: slowCredentials },
 			{ weight: 1, arbitrary: pausesNearTimeouts },
+			{ weight: 1, arbitrary: longQueues },
 		),
 		fc.nat(),
 		mostly<string>('2.41.0', 4, fc.constantFrom('1.123.81', '2.35.0', '3.0.0')),

@@ -4,6 +4,9 @@ import type { ExecutionSpec } from '../world.cts';
 import { isTrue, textOf, type Facts, type SaidFailure } from './facts.cts';
 import { askedMs } from './pace.cts';
 
+/** How often a create is sent to which no connection can be made. */
+const CONNECTS = 5;
+
 /** For how long a request at least waits for its turn while the service takes none, in ms. */
 const PATIENCE_MS = 300_000;
 
@@ -141,7 +144,7 @@ const CLAIMS: Claim[] = [
 	],
 	[/^The service rejected the request/, met('foreign4xx', 'empty4xx')],
 	[/redirects to another/, met('redirect')],
-	[/^No connection to the service/, met('refused', 'dns')],
+	[/^No connection to the service/, couldNotConnect],
 	[/connection to the service was lost/, met('reset')],
 	[/^The service did not answer in time/, met('timeout', 'drips')],
 	[/certificate is not trusted/, met('certificate')],
@@ -266,6 +269,14 @@ function wasAnsweredOnKey(facts: Facts, { attempt }: SaidFailure, status: unknow
 	return facts.history.requests.some(
 		(request) => request.status === status && [key, key + 1].includes(organizationOf(request.key)),
 	);
+}
+
+/** No connection could be made, and where its run was to be started, that was tried often enough. */
+function couldNotConnect(facts: Facts, { attempt }: SaidFailure, sent: SeenRequest[]): boolean {
+	const failed = sent.filter(({ fault }) => fault === 'refused' || fault === 'dns');
+	const { kind } = failed.at(-1) ?? {};
+	if (kind !== 'create' || facts.spec(attempt).workflowTimeoutS > 0) return kind !== undefined;
+	return failed.filter((one) => one.kind === kind).length >= CONNECTS;
 }
 
 /**
