@@ -22,7 +22,9 @@ const SOURCES: Array<[string, NonNullable<Hand['respond']>]> = [
 	[
 		"a run's status",
 		({ kind, runId }) =>
-			kind === 'create' ? undefined : json(200, { run_id: runId, status: LONG, completed_at: '2026-01-01' }),
+			kind === 'create'
+				? undefined
+				: json(200, { run_id: runId, status: LONG, completed_at: '2026-01-01' }),
 	],
 	["a run's ID", () => json(202, { run_id: LONG, status: 'pending' })],
 ];

@@ -124,6 +124,7 @@ describe('somebody waits', () => {
 			{ ...trigger('webhook', { responseMode: 'responseNode' }), below: [{ type: 'set' }] },
 		],
 		['a node that has a mode like that', trigger('set', { responseMode: 'lastNode' })],
+		['one that is named like a webhook', trigger('webhookInfo', { responseMode: 'lastNode' })],
 		[
 			'a Wait node that time resumes',
 			trigger('wait', { resume: 'timeInterval', responseMode: 'lastNode' }),
@@ -149,6 +150,7 @@ describe('somebody waits', () => {
 	test.each([
 		['has not answered yet, perhaps in another branch', ['Webhook'], /answered/],
 		['has answered', ['Webhook', 'Respond'], /^nobody$/],
+		['has answered, one of two', ['Webhook', 'Other'], /^nobody$/],
 	])('where the node that is to answer %s', async (_, names, who) => {
 		const told: Told = {
 			before: [
@@ -158,10 +160,17 @@ describe('somebody waits', () => {
 					parameters: { responseMode: 'responseNode' },
 				},
 			],
-			below: [{ name: 'Respond', type: 'n8n-nodes-base.respondToWebhook' }],
+			below: ['Respond', 'Other'].map((name) => ({
+				name,
+				type: 'n8n-nodes-base.respondToWebhook',
+			})),
 			held: { resultData: { runData: Object.fromEntries(names.map((name) => [name, [{}]])) } },
 		};
 		expect((await obstacle(told)) ?? 'nobody').toMatch(who);
+	});
+
+	test('perhaps, where the host cannot tell', async () => {
+		expect(await obstacle({ hasGhost: true })).toMatch(/does not tell who waits/);
 	});
 
 	describe('where several triggers lead to the node', () => {
@@ -252,6 +261,10 @@ describe('a called workflow', () => {
 	test.each<[string, object[]]>([
 		['with one item', [ran(1)]],
 		['with none', [runDataOf({})]],
+		...[{ data: { main: [] } }, { data: {} }, {}].map((task): [string, object[]] => [
+			`with no items of ${JSON.stringify(task)}`,
+			[runDataOf({ A: [{ executionIndex: 0, ...task }] })],
+		]),
 		['with one that is still to be given', [begins({ type: 'start' })]],
 		[
 			'with one item, of which a later node makes two',
@@ -283,6 +296,7 @@ describe('a called workflow', () => {
 	test.each<[string, Record<string, object>]>([
 		['whose execution is not told', {}],
 		['whose caller is not told', { 1: ran(2) }],
+		['whose caller is not told, and that has just begun', { 1: begins({ type: 'start' }) }],
 		["whose caller's execution is not told", { 1: { ...ran(2), ...by('2') } }],
 		...['lastNode', 'streaming', 'responseNode', '={{ $json.mode }}'].map(
 			(mode): [string, Record<string, object>] => [
@@ -316,6 +330,15 @@ describe('a called workflow', () => {
 			'by one of which nothing is known, though its own first caller was started by hand',
 			calledBy(undefined, {
 				source: 'integrated',
+				triggerNode: { name: 'Manual', type: 'n8n-nodes-base.manualTrigger' },
+			}),
+		],
+		['by what another workflow has called', calledBy(schedule, { source: 'integrated' })],
+		['by what was started by hand, nobody knows how', calledBy(undefined, { source: 'manual' })],
+		[
+			'by what was called, also if a trigger by hand is told',
+			calledBy(undefined, {
+				source: 'webhook',
 				triggerNode: { name: 'Manual', type: 'n8n-nodes-base.manualTrigger' },
 			}),
 		],
