@@ -1,3 +1,5 @@
+import { bound } from './wording';
+
 /** What is known about a failure. An error item carries it as `details`. */
 export interface FailureDetails {
 	code?: string;
@@ -13,16 +15,17 @@ export interface FailureDetails {
 export interface Failure {
 	/** What went wrong, in the user's words. Plain text. */
 	message: string;
-	/** What to do about it. Plain text: it is escaped where n8n renders it. */
+	/** What to do about it. Plain text: it is escaped where n8n renders it. With `expression`, it may be n8n's HTML. */
 	description: string;
 	details: FailureDetails;
-	/** If an expression cannot be evaluated: what n8n's editor explains that with. */
+	/** If an expression cannot be evaluated, and nothing else is said: what n8n's editor explains that with. */
 	expression?: Record<string, unknown>;
 }
 
 /** What the context of n8n's expression errors has for its editor (docs/n8n.md, Errors). */
 const EXPLAINS = [
-	...['descriptionKey', 'descriptionTemplate', 'messageTemplate', 'nodeCause', 'parameter', 'type'],
+	...['causeDetailed', 'descriptionKey', 'descriptionTemplate', 'messageTemplate'],
+	...['nodeCause', 'parameter', 'runIndex'],
 ];
 
 /** A failure on its way to the item that it fails. */
@@ -59,11 +62,15 @@ export function failureOf(thrown: unknown): Failure {
 	if (thrown instanceof FailureError) return thrown.failure;
 	const error: Error & { description?: unknown; context?: object } = asError(thrown);
 	const description = typeof error.description === 'string' ? error.description : '';
-	if (!/^Expression/.test(error.name)) return { message: error.message, description, details: {} };
+	if (!/^Expression/.test(asText(error.name)))
+		return { message: error.message, description, details: {} };
 	const context = Object.entries(error.context ?? {});
-	const expression = Object.fromEntries(context.filter(([name]) => EXPLAINS.includes(name)));
-	const { nodeCause } = expression;
-	const message = nodeCause ? `${error.message} ('${asText(nodeCause)}')` : error.message;
+	const explained = context.filter(([name]) => EXPLAINS.includes(name));
+	const expression = Object.fromEntries(
+		explained.map(([name, value]) => [name, typeof value === 'string' ? bound(value) : value]),
+	);
+	const cause = asText(expression.nodeCause ?? '');
+	const message = error.message.includes(cause) ? error.message : `${error.message} ('${cause}')`;
 	return { message, description, details: {}, expression };
 }
 

@@ -187,7 +187,8 @@ function naming(run: KnownRun | undefined, failure: Failure): Failure {
 		typeof value === 'string' && name !== 'output' ? bound(value) : value,
 	]);
 	return {
-		...failure,
+		// n8n's own explanation would stand in place of the run.
+		...(isNamed && failure),
 		message: bound(isNamed ? message : `${message}${nameRun(run)}`),
 		description: bound(description),
 		details: Object.fromEntries(bounded),

@@ -52,6 +52,14 @@ test("n8n's own error of an expression keeps what its editor explains it with, a
 		nodeCause: 'Source',
 		itemIndex: 2,
 	});
+	// Not so what the service says, nor where there is more to say.
+	const runs = [{ itemIndex: 0, agentId: 7, runId: '<b>', baseUrl: '' }];
+	const beside = toNodeError(context, failureOf(thrown), 2, runs);
+	expect(beside.description).toContain('In <b>Source</b>');
+	expect(beside.description).toContain('run &lt;b&gt; of agent 7');
+	expect(beside.context).not.toHaveProperty('messageTemplate');
+	const named = new ExpressionError("Node 'Source' is gone", { nodeCause: 'Source' });
+	expect(failureOf(named).message).toBe("Node 'Source' is gone");
 	const other = Object.assign(new Error('No'), { context: { data: 'secret' }, description: '<b>' });
 	expect(toNodeError(context, failureOf(other))).toMatchObject({ description: '&lt;b&gt;' });
 	expect(toNodeError(context, failureOf(other)).context).not.toHaveProperty('data');

@@ -48,7 +48,7 @@ test('the order in which n8n has stored parameters says nothing about what the u
 });
 
 test("the editor's own copy of the fields says nothing about what the user has entered", () => {
-	const entered = (value: object | null, schema: object[]) => {
+	const entered = (value: unknown, schema: object[]) => {
 		const parameters = { mappingMode: 'defineBelow', value, schema };
 		return enteredIn({ getNode: () => ({ parameters: { parameters } }) } as never);
 	};
@@ -57,6 +57,7 @@ test("the editor's own copy of the fields says nothing about what the user has e
 	// Nor does it matter that it drops empty values.
 	expect(entered({ a: 1, b: '', c: null }, [])).toBe(entered({ a: 1 }, []));
 	expect(entered(null, [])).toBe(entered({}, []));
+	expect(entered('={{ 1 }}', [])).not.toBe(entered('={{ 2 }}', []));
 });
 
 /** The runs that were started, without those that 'Get a run' was given. */

@@ -45,7 +45,7 @@ export async function searchAgents(
 	}
 }
 
-// Stands between an agent's name and its description. `nameOf` in nodeTexts.ts cuts there. No name has this character.
+// Stands between an agent's name and its description. `nameOf` in nodeTexts.ts cuts there. No name is likely to have it.
 const DESCRIPTION_MARK = `${WORD_JOINER} — `;
 const LONGEST_DESCRIPTION = 40;
 

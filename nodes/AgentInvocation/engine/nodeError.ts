@@ -5,7 +5,7 @@ import {
 	type ILoadOptionsFunctions,
 } from 'n8n-workflow';
 
-import { failureOf, sentences, type Failure } from '../failure';
+import { failureOf, sentences, type Failure, type FailureDetails } from '../failure';
 import type { RunOfItem } from '../item';
 import { WORD_JOINER } from '../storedText';
 import { bound, few } from '../wording';
@@ -31,10 +31,12 @@ export function toNodeError(
 	if (itemIndex !== undefined) error.context.itemIndex = itemIndex;
 	if (Object.keys(details).length > 0) error.context.details = { ...details };
 	if (otherRuns.length > 0) error.context.runs = otherRuns.map((run) => ({ ...run }));
-	Object.assign(error.context, expression);
-	const described = describe(failure, otherRuns);
-	// Of an expression's error, it is n8n's own, with its tags.
-	const description = expression ? described : escapeHtml(described);
+	// The editor would show only n8n's explanation, and not the runs.
+	if (otherRuns.length === 0) Object.assign(error.context, expression);
+	const description = sentences(
+		expression ? failure.description : escapeHtml(failure.description),
+		escapeHtml(references(details, otherRuns)),
+	);
 	// n8n takes a failed execution for a canceled one by this word, which the service's texts may contain.
 	const respelled = message.replaceAll('canceled', 'cancelled');
 	return inWords(error, withoutTags(respelled), description);
@@ -46,7 +48,8 @@ export function toNodeError(
  */
 export function toEditorError(context: ILoadOptionsFunctions, thrown: unknown): NodeApiError {
 	const failure = failureOf(thrown);
-	return inWords(apiError(context, failure), failure.message, describe(failure));
+	const description = sentences(failure.description, references(failure.details));
+	return inWords(apiError(context, failure), failure.message, description);
 }
 
 /**
@@ -97,20 +100,19 @@ export function escapeHtml(text: string): string {
 	return text.replace(/&/g, '&amp;').replace(/</g, '&lt;').replace(/>/g, '&gt;');
 }
 
-/** What to do, followed by what helps to look it up: other runs, codes and IDs. */
-function describe({ description, details }: Failure, otherRuns: RunOfItem[] = []): string {
+/** What helps to look a failure up: other runs, codes and IDs. */
+function references(details: FailureDetails, otherRuns: RunOfItem[] = []): string {
 	const runs = otherRuns.map(
 		({ itemIndex, agentId, runId }) => `item ${itemIndex}: run ${runId} of agent ${agentId}`,
 	);
-	const references = [
+	const codes = [
 		details.code && `code: ${details.code}`,
 		details.http_status !== undefined && `HTTP status: ${details.http_status}`,
 		details.request_id && `request ID: ${details.request_id}`,
 	].filter(Boolean);
 	return sentences(
-		description,
 		runs.length > 0 && `'Get a run' gives the results of these: ${few(runs)}.`,
-		references.length > 0 && `(${references.join(', ')})`,
+		codes.length > 0 && `(${codes.join(', ')})`,
 	);
 }
 

@@ -118,6 +118,7 @@ function sayWrong(wrong: Map<number, Failure>, index: number, failure: Failure):
 	const also = count === 0 ? '' : count === 1 ? ' and 1 other' : ` and ${count} others`;
 	return {
 		...failure,
+		expression: undefined,
 		message: `Item ${index}${also} did not pass the check: ${failure.message}`,
 		description: sentences(
 			failure.description,
@@ -131,6 +132,7 @@ function sayWrong(wrong: Map<number, Failure>, index: number, failure: Failure):
 function sayUnanswered(index: number, failure: Failure): Failure {
 	return {
 		...failure,
+		expression: undefined,
 		message: `Item ${index} could not be checked: ${failure.message}`,
 		description: sentences(failure.description, NONE_BEGUN),
 	};

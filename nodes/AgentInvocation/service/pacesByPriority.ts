@@ -105,10 +105,9 @@ export class PacesByPriority {
 		const sentBy = this.createsUnderWay.filter((at) => at <= turnAt).length;
 		this.createsUnderWay.splice(sentBy - 1, 1);
 		if (startsRun && leavesDoubt(answer)) {
-			// One alone may be due to its own item.
-			const isAlone = this.createsCarried > 0 && !isAskedToWait && !isUnavailable(answer);
-			if (!isAlone) this.pauseCreates(answer, turnAt, now);
 			this.createsCarried = 0;
+			// Any other answer may be about one agent alone.
+			if (isAskedToWait || isUnavailable(answer)) this.pauseCreates(answer, turnAt, now);
 		} else if (isRefused && this.areCreatesRefused) {
 			this.createsCarried = 0;
 			if (!isAskedToWait) {

@@ -1,6 +1,5 @@
 import { clock } from '../clock';
 import type { Answer } from './answer';
-import { leavesDoubt } from './answerKinds';
 import { PacesByPriority, type Priority } from './pacesByPriority';
 import { Queues, type Waiter } from './queues';
 import { isUnavailable } from './retryPolicy';
@@ -111,11 +110,10 @@ export class RateLimiter {
 	learn(priority: Priority, answer: Answer, turnAt: number): void {
 		const pausedUntil = this.paces.pausedUntilFor(priority);
 		const isRefused = answer.kind === 'rateLimited';
-		const isFailing = isUnavailable(answer) || (priority === 'create' && leavesDoubt(answer));
 		if (isRefused) this.isAfterRefusal = true;
-		if (isRefused || (isFailing && answer.status !== undefined)) {
+		if (isRefused || (isUnavailable(answer) && answer.status !== undefined)) {
 			this.refusal = { ...answer, body: undefined };
-		} else if (!isFailing) {
+		} else if (!isUnavailable(answer)) {
 			this.refusal = undefined;
 			this.carriedAt = clock.now();
 		}

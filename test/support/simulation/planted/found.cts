@@ -354,8 +354,8 @@ export const found: PlantedDefect[] = [
 	plant(
 		'creates go on side by side while the service fails',
 		'service/pacesByPriority.ts',
-		'if (!isAlone) this.pauseCreates(answer, turnAt, now);\n			this.createsCarried = 0;',
-		'if (!isAlone) this.pauseCreates(answer, turnAt, now);',
+		'if (startsRun && leavesDoubt(answer)) {\n			this.createsCarried = 0;',
+		'if (startsRun && leavesDoubt(answer)) {',
 	),
 	plant(
 		'after a server error, creates wait for one that gets no answer',
@@ -380,12 +380,6 @@ export const found: PlantedDefect[] = [
 		'service/pacesByPriority.ts',
 		'const pauseMs = Math.max(retryAfterMs(answer), jittered(this.createsPauseMs));',
 		'const pauseMs = retryAfterMs(answer) || jittered(this.createsPauseMs);',
-	),
-	plant(
-		'creates that fail one after the other with a 500 do not pause',
-		'service/pacesByPriority.ts',
-		'const isAlone = this.createsCarried > 0 && !isAskedToWait',
-		'const isAlone = !isAskedToWait',
 	),
 	plant(
 		'what waits for its turn uses up the patience with failures',

@@ -141,7 +141,7 @@ function batchesOf(facts: Facts): Batch[] {
 /** A create that takes longer than this, in ms, keeps no others waiting. */
 const TAKES_LONG_MS = 4_900;
 
-/** The least pause after two creates in a row that may each have started a run, which doubles, and the most, in ms. */
+/** The least pause after a create that says that the service is away; it doubles with each in a row. The most. In ms. */
 const PAUSE_MS = 375;
 const LONGEST_PAUSE_MS = 45_000;
 
@@ -150,8 +150,8 @@ const FORGOTTEN_AFTER_MS = 3_600_000;
 
 /**
  * After a create that may have started a run, others wait as long as the service asks, and go on one at a time: one
- * more for each that is carried. What takes long does not count. While one after the other fails so, they wait for a
- * time that grows.
+ * more for each that is carried. What takes long does not count. While the service is away, they wait for a time that
+ * grows.
  */
 export function doubtsFew({ history }: Facts): string[] {
 	const all = history.requests.filter(
@@ -186,12 +186,13 @@ export function doubtsFew({ history }: Facts): string[] {
 			if (isInDoubt(other)) {
 				if (other.answeredAt > sentAt - 1) continue;
 				most = 0;
+				const isAway = (other.status ?? 0) >= 502;
 				// Those that were under way together count once.
-				if (inARow === 0 || other.sentAt >= latestAt) {
+				if (isAway && (inARow === 0 || other.sentAt >= latestAt)) {
 					inARow++;
 					latestAt = other.answeredAt;
 				}
-				const leastMs = inARow < 2 ? 0 : Math.min(PAUSE_MS * 2 ** (inARow - 2), LONGEST_PAUSE_MS);
+				const leastMs = isAway ? Math.min(PAUSE_MS * 2 ** (inARow - 1), LONGEST_PAUSE_MS) : 0;
 				const pauseMs = Math.max(askedMs(other), leastMs);
 				pausedUntil = Math.max(pausedUntil, other.answeredAt + pauseMs);
 				continue;

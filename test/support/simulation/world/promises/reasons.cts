@@ -192,7 +192,8 @@ export function failsForAReason(facts: Facts): string[] {
 		}
 		const isGiven = status === undefined || sent.some((request) => request.status === status);
 		// A rate limit or an outage holds up all that use the key.
-		const mayBeShared = status === 429 || message.includes('accepted no further');
+		const mayBeShared =
+			status === 429 || (message.includes('accepted no further') && Number(status) >= 502);
 		const isShared = mayBeShared && wasAnsweredOnKey(facts, failure, status);
 		return isGiven || isShared || runStatus !== undefined
 			? []
@@ -292,11 +293,8 @@ function carriedNothing(facts: Facts, { attempt, tag, at }: SaidFailure): boolea
 		const before = facts.history.requests.filter(
 			(one) => one.key === ofItem && one.answeredAt <= at,
 		);
-		// A 502 and the like says that the service is away, and a create that fails that it may be.
-		const isLimited = (one: SeenRequest) =>
-			one.status === 429 ||
-			(one.status ?? 0) >= 502 ||
-			(one.kind === 'create' && one.fault !== undefined);
+		// A 502 and the like says that the service is away.
+		const isLimited = ({ status = 0 }: SeenRequest) => status === 429 || status >= 502;
 		const carried = before.filter((one) => one.status !== undefined && !isLimited(one));
 		const times = carried.map(({ answeredAt }) => answeredAt).sort((a, b) => a - b);
 		// What is carried after a pause was asked for comes too late: what cannot wait for its end was given up by then.
