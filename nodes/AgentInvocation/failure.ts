@@ -1,4 +1,4 @@
-import { bound } from './wording';
+import { boundAll } from './wording';
 
 /** What is known about a failure. An error item carries it as `details`. */
 export interface FailureDetails {
@@ -18,15 +18,12 @@ export interface Failure {
 	/** What to do about it. Plain text: it is escaped where n8n renders it. With `expression`, it may be n8n's HTML. */
 	description: string;
 	details: FailureDetails;
-	/** If an expression cannot be evaluated, and nothing else is said: what n8n's editor explains that with. */
+	/**
+	 * If an expression cannot be evaluated, and nothing else is said: the context of n8n's error, with
+	 * which its editor explains that (docs/n8n.md, Errors).
+	 */
 	expression?: Record<string, unknown>;
 }
-
-/** What the context of n8n's expression errors has for its editor (docs/n8n.md, Errors). */
-const EXPLAINS = [
-	...['causeDetailed', 'descriptionKey', 'descriptionTemplate', 'messageTemplate'],
-	...['nodeCause', 'parameter', 'runIndex'],
-];
 
 /** A failure on its way to the item that it fails. */
 export class FailureError extends Error {
@@ -61,17 +58,14 @@ export function fail(
 export function failureOf(thrown: unknown): Failure {
 	if (thrown instanceof FailureError) return thrown.failure;
 	const error: Error & { description?: unknown; context?: object } = asError(thrown);
+	const { message } = error;
 	const description = typeof error.description === 'string' ? error.description : '';
-	if (!/^Expression/.test(asText(error.name)))
-		return { message: error.message, description, details: {} };
-	const context = Object.entries(error.context ?? {});
-	const explained = context.filter(([name]) => EXPLAINS.includes(name));
-	const expression = Object.fromEntries(
-		explained.map(([name, value]) => [name, typeof value === 'string' ? bound(value) : value]),
-	);
+	const failure = { message, description, details: {} };
+	if (!/^Expression/.test(asText(error.name))) return failure;
+	const expression = boundAll(error.context ?? {});
 	const cause = asText(expression.nodeCause ?? '');
-	const message = error.message.includes(cause) ? error.message : `${error.message} ('${cause}')`;
-	return { message, description, details: {}, expression };
+	if (!message.includes(cause)) failure.message += ` ('${cause}')`;
+	return { ...failure, expression };
 }
 
 /** What was thrown, as an error. */

@@ -1,7 +1,7 @@
 import type { IDataObject } from 'n8n-workflow';
 
 import type { Failure } from './failure';
-import { bound, nameRun } from './wording';
+import { bound, boundAll, nameRun } from './wording';
 
 /** How an item's run is waited for, and what is output at its end. */
 export interface WaitOptions {
@@ -181,16 +181,11 @@ function naming(run: KnownRun | undefined, failure: Failure): Failure {
 	const { message, description, details } = failure;
 	const isNamed = !run || details.run_id !== undefined;
 	const all = isNamed ? details : { ...details, agent_id: run.agentId, run_id: run.runId };
-	// The agent's output is the user's, however long it is.
-	const bounded = Object.entries(all).map(([name, value]): [string, unknown] => [
-		name,
-		typeof value === 'string' && name !== 'output' ? bound(value) : value,
-	]);
 	return {
 		// n8n's own explanation would stand in place of the run.
 		...(isNamed && failure),
 		message: bound(isNamed ? message : `${message}${nameRun(run)}`),
 		description: bound(description),
-		details: Object.fromEntries(bounded),
+		details: boundAll(all),
 	};
 }

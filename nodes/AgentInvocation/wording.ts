@@ -24,6 +24,15 @@ export function bound(message: string): string {
 	return `${start} … ${end}`.replace(HALVES, '');
 }
 
+/** Limits each text of a record. The agent's output is the user's, however long it is. */
+export function boundAll(record: object): Record<string, unknown> {
+	const bounded = Object.entries(record).map(([name, value]: [string, unknown]) => [
+		name,
+		typeof value === 'string' && name !== 'output' ? bound(value) : value,
+	]);
+	return Object.fromEntries(bounded) as Record<string, unknown>;
+}
+
 /** Cuts a text that is quoted in a message. */
 export function shorten(text: string): string {
 	return text.length > 60 ? `${text.slice(0, 60)}…`.replace(HALVES, '') : text;

@@ -157,6 +157,13 @@ export const errors: Row[] = [
 		"Take it from 'run_id' in the output of 'Create a run'",
 	],
 	[
+		'an expression refers to a node that is not there',
+		{ parameters: create(2, "={{ $('Nowhere').item.json.x }}") },
+		"Referenced node doesn't exist ('Nowhere')",
+		// n8n's own words.
+		"The node 'Nowhere' doesn't exist",
+	],
+	[
 		'a required field gives nothing',
 		{
 			parameters: fields(2, {

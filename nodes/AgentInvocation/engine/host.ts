@@ -114,18 +114,10 @@ export function enteredIn(context: IExecuteFunctions): string {
 		// The label of a choice from a list, and its link, say nothing about what was chosen.
 		if (entry.__rl === true) return { mode, value };
 		// Nor does the editor's own copy of the fields.
-		if (Array.isArray(schema)) return { mappingMode, value: withoutEmpty(value ?? {}) };
+		if (Array.isArray(schema)) return { mappingMode, value };
 		// Nor does the order in which n8n has stored them.
 		const sorted = Object.entries(entry).sort(([one], [other]) => (one < other ? -1 : 1));
 		return Object.fromEntries(sorted);
 	});
 	return hashOf(text);
-}
-
-/** What is entered in the fields of a resource mapper. The editor drops empty values when a node is opened. */
-function withoutEmpty(value: unknown): unknown {
-	if (!isJsonObject(value)) return value;
-	return Object.fromEntries(
-		Object.entries(value).filter(([, text]) => text !== '' && text !== null),
-	);
 }

@@ -28,11 +28,11 @@ export function toNodeError(
 		details.http_status === undefined
 			? new NodeOperationError(context.getNode(), message)
 			: apiError(context, failure);
-	if (itemIndex !== undefined) error.context.itemIndex = itemIndex;
 	if (Object.keys(details).length > 0) error.context.details = { ...details };
 	if (otherRuns.length > 0) error.context.runs = otherRuns.map((run) => ({ ...run }));
 	// The editor would show only n8n's explanation, and not the runs.
 	if (otherRuns.length === 0) Object.assign(error.context, expression);
+	if (itemIndex !== undefined) error.context.itemIndex = itemIndex;
 	const description = sentences(
 		expression ? failure.description : escapeHtml(failure.description),
 		escapeHtml(references(details, otherRuns)),

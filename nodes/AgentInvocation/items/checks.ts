@@ -116,24 +116,23 @@ function sayWrong(wrong: Map<number, Failure>, index: number, failure: Failure):
 	const others = [...wrong.keys()].filter((other) => other !== index);
 	const count = others.length;
 	const also = count === 0 ? '' : count === 1 ? ' and 1 other' : ` and ${count} others`;
-	return {
-		...failure,
-		expression: undefined,
-		message: `Item ${index}${also} did not pass the check: ${failure.message}`,
-		description: sentences(
-			failure.description,
-			count > 0 && `These items did not pass either: ${few(others)}.`,
-			NONE_BEGUN,
-		),
-	};
+	const either = count > 0 && `These items did not pass either: ${few(others)}.`;
+	return reworded(failure, `Item ${index}${also} did not pass the check`, either);
 }
 
 /** What is said of all items that would start something if the check of one got no answer. */
 function sayUnanswered(index: number, failure: Failure): Failure {
+	return reworded(failure, `Item ${index} could not be checked`);
+}
+
+function reworded(
+	{ message, description, details }: Failure,
+	what: string,
+	more?: string | false,
+): Failure {
 	return {
-		...failure,
-		expression: undefined,
-		message: `Item ${index} could not be checked: ${failure.message}`,
-		description: sentences(failure.description, NONE_BEGUN),
+		message: `${what}: ${message}`,
+		description: sentences(description, more, NONE_BEGUN),
+		details,
 	};
 }

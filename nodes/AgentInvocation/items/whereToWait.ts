@@ -47,6 +47,6 @@ export async function hintAtInterval(
 export async function hintAtSlowBegin(tookMs: number, { obstacle, hints }: Parking): Promise<void> {
 	if (tookMs <= STAYS_IN_MEMORY_MS || (await obstacle()) !== undefined) return;
 	hints.add(
-		'It took more than five minutes to begin an item. Until then, the execution was only in memory, and a restart of n8n would have ended it.',
+		'It took more than five minutes to begin an item. Until then, a restart of n8n would have ended the execution.',
 	);
 }

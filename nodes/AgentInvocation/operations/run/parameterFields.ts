@@ -89,7 +89,6 @@ export const parameterFields: INodeProperties[] = [
 			},
 		],
 		default: 'fields',
-		description: "How to give values to the agent's parameters",
 		displayOptions,
 	},
 	{

@@ -33,7 +33,6 @@ export const waitOptionFields: INodeProperties[] = [
 			},
 		],
 		default: 'error',
-		description: 'What to do when a run failed or was cancelled at the service',
 	},
 	{
 		displayName: 'If Time Limit Is Reached',
@@ -70,7 +69,6 @@ export const waitOptionFields: INodeProperties[] = [
 			{ name: 'Text', value: 'text', description: "The agent's output as it is" },
 		],
 		default: 'text',
-		description: "The form in which the agent's output is returned",
 	},
 	{
 		displayName: 'Poll Interval (Seconds)',
@@ -114,7 +112,6 @@ export const waitOptionFields: INodeProperties[] = [
 			},
 		],
 		default: 'auto',
-		description: 'Where n8n keeps the execution while it waits',
 		...whileWaiting,
 	},
 ];

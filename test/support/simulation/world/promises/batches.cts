@@ -141,7 +141,7 @@ function batchesOf(facts: Facts): Batch[] {
 /** A create that takes longer than this, in ms, keeps no others waiting. */
 const TAKES_LONG_MS = 4_900;
 
-/** The least pause after a create that says that the service is away; it doubles with each in a row. The most. In ms. */
+/** The least pause after two creates in a row that said that the service is away, which doubles, and the most, in ms. */
 const PAUSE_MS = 375;
 const LONGEST_PAUSE_MS = 45_000;
 
@@ -192,8 +192,8 @@ export function doubtsFew({ history }: Facts): string[] {
 					inARow++;
 					latestAt = other.answeredAt;
 				}
-				const leastMs = isAway ? Math.min(PAUSE_MS * 2 ** (inARow - 1), LONGEST_PAUSE_MS) : 0;
-				const pauseMs = Math.max(askedMs(other), leastMs);
+				const leastMs = isAway && inARow > 1 ? PAUSE_MS * 2 ** (inARow - 2) : 0;
+				const pauseMs = Math.max(askedMs(other), Math.min(leastMs, LONGEST_PAUSE_MS));
 				pausedUntil = Math.max(pausedUntil, other.answeredAt + pauseMs);
 				continue;
 			}
