@@ -154,6 +154,18 @@ describe('a Retry of an item whose time limit was reached', () => {
 	});
 });
 
+test('without waiting, a Retry of a changed node that would start the same outputs the runs that it keeps', async () => {
+	const hand: Hand = {
+		respond: ({ kind, number }) =>
+			kind === 'create' && number === 2 ? { statusCode: 401 } : undefined,
+	};
+	const world = new OwnWorld({ count: 3, waits: false, options: { maxConcurrency: 1 }, hand });
+	expect((await world.execute()).error).toBeDefined();
+	const { jsons } = await world.retry({ workflow: 'saved', changesNode: true });
+	expect(jsons).toMatchObject(world.runs.map(({ id }) => ({ run_id: id, status: 'pending' })));
+	expect(world.started).toEqual([0, 1, 2]);
+});
+
 test('a Retry of items that have all begun makes no checkpoint', async () => {
 	const kills = [{ atMs: 2 * SECOND, awayMs: SECOND }];
 	const runOf = () => ({ durationMs: 10 * SECOND });

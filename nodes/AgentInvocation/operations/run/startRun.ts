@@ -132,7 +132,8 @@ export function continueFrom(
 	const others = earlier.filter((other) => other !== record);
 	const own = { ...record, isOld: false, earlier: unlessEmpty(others) };
 	const { run } = own;
-	if (!run || (own.is === 'done' && !plan.waits)) return own;
+	// What another node had left has lost its outputs (see `ofNextAttempt` in items/opening.ts).
+	if (!run || (!plan.waits && own.is === 'done' && own.outputs.length > 0)) return own;
 	const seen = own.is === 'done' ? finishedRunOf(own) : undefined;
 	if (own.is === 'done' && seen) {
 		const result = resultOfNow(own, plan.options);

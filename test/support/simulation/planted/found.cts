@@ -382,6 +382,12 @@ export const found: PlantedDefect[] = [
 		'const pauseMs = retryAfterMs(answer) || jittered(this.createsPauseMs);',
 	),
 	plant(
+		'what another node had left is output without its outputs',
+		'operations/run/startRun.ts',
+		"own.is === 'done' && own.outputs.length > 0)",
+		"own.is === 'done')",
+	),
+	plant(
 		'what waits for its turn uses up the patience with failures',
 		'service/sendWithRetry.ts',
 		'failedMs > patienceMs || now',
