@@ -85,12 +85,13 @@ describe('fields that are mapped automatically', () => {
 				{ agent: 2, region: 'north', text: 'not of agent 2' },
 				{ agent: 3, region: 'not of agent 3', text: 'Hello', seconds: 0.1 },
 			];
-			for (const agent of ['={{ $json.agent }}', 3]) {
+			for (const [agent, first] of [
+				['={{ $json.agent }}', 2],
+				[3, 3],
+			] as const) {
 				const { output } = await run(sandbox.current, mapped(agent, ...schema), { items });
-				expect(jsonOf(output)).toMatchObject([
-					agent === 3 ? {} : { agent_id: 2 },
-					{ agent_id: 3, output: 'Hello' },
-				]);
+				const outputs = [{ agent_id: first }, { agent_id: 3, output: 'Hello' }];
+				expect(jsonOf(output)).toMatchObject(outputs);
 			}
 			expect(bindings()).toEqual([
 				{ region: 'north' },
