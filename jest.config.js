@@ -1,6 +1,6 @@
 const shared = {
 	rootDir: __dirname,
-	testEnvironment: 'node',
+	testEnvironment: '<rootDir>/test/support/environment.cjs',
 	moduleFileExtensions: ['cts', 'ts', 'js', 'mjs', 'cjs', 'json', 'node'],
 	transform: {
 		'\\.c?ts$': ['ts-jest', { tsconfig: 'tsconfig.tooling.json', diagnostics: false }],

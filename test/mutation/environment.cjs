@@ -1,4 +1,4 @@
-const { TestEnvironment } = require('jest-environment-node');
+const TestEnvironment = require('../support/environment.cjs');
 
 /** The names of the tests in each file that has run, as Jest's name pattern sees them. */
 const namesIn = new Map();

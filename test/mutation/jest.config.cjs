@@ -27,7 +27,7 @@ const leftOut = [
 const unused = [
 	...['@langchain/core', '@modelcontextprotocol', '@n8n/backend-network', '@n8n/blob-storage'],
 	...['@n8n/client-oauth2', 'axios', 'fast-glob', 'form-data', 'https-proxy-agent', 'jsonwebtoken'],
-	...['langsmith', 'ssh2', 'undici'],
+	...['langsmith', 'ssh2', 'transliteration', 'undici'],
 ];
 
 /** The unit tests, as StrykerJS takes them. */

@@ -1,10 +1,12 @@
-// Breaks the code in every way that StrykerJS knows, one at a time, and reports what no unit test noticed.
+// Breaks the code in every way that StrykerJS knows, one at a time, and reports what no unit test and no world noticed.
 import { spawnSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 
 import { projectRoot } from '../../hosts/pack.cts';
 import { nodeAndMachine, table } from '../../hosts/report.cts';
+import type { Patch } from '../support/simulation/world/nodeCode.cts';
+import { noticedInWorlds, WORLDS } from './inWorlds.cts';
 import { survivors, type Survivor } from './survivors.cts';
 
 const CODE = 'nodes/AgentInvocation/';
@@ -35,7 +37,7 @@ const LEAST_WHERE_IT_DECIDES = 95;
 const REPORT = path.join(__dirname, 'REPORT.md');
 const INTRODUCTION = `# Mutation testing
 
-StrykerJS changes the code in one place at a time, and the unit tests are to notice. Those that draw at random, run for minutes or look at no code are left out (jest.config.cjs), so what they alone notice counts as survived. A mutant that goes on for ever counts as killed, as does one with which a test cannot be loaded.
+StrykerJS changes the code in one place at a time, and the unit tests are to notice. Those that draw at random, run for minutes or look at no code are left out (jest.config.cjs). What these do not notice is looked for in ${WORLDS} simulated worlds, as many as \`npm test\` has, unless \`survivors.cts\` says why it may survive. A mutant that goes on for ever counts as killed, as does one with which a test cannot be loaded.
 
 `;
 
@@ -46,9 +48,18 @@ interface Place {
 
 /** What StrykerJS reports, as far as it is read here. */
 interface Found {
-	status: 'Killed' | 'Timeout' | 'Survived' | 'NoCoverage' | 'RuntimeError' | 'Ignored';
+	status:
+		| ('Killed' | 'Timeout' | 'Survived' | 'NoCoverage' | 'RuntimeError' | 'Ignored')
+		/** Noticed by the simulation alone. */
+		| 'InWorld';
 	replacement: string;
 	location: { start: Place; end: Place };
+}
+
+/** A mutant in a file of this name, in CODE. */
+interface Mutant extends Found {
+	file: string;
+	source: string;
 }
 
 /** A mutant that no test has noticed. */
@@ -61,7 +72,7 @@ interface Unnoticed {
 }
 
 /** Measures rooms, all of them by default, and writes of each what came of it. */
-function main(): boolean {
+async function main(): Promise<boolean> {
 	const wanted = process.argv.slice(2);
 	const rooms = (Object.keys(ROOMS) as Room[]).filter(
 		(room) => wanted.length === 0 || wanted.includes(room),
@@ -70,10 +81,12 @@ function main(): boolean {
 		console.error(`The rooms are ${Object.keys(ROOMS).join(', ')}.`);
 		return false;
 	}
-	return rooms.map(measure).every((isGood) => isGood);
+	let areGood = true;
+	for (const room of rooms) areGood = (await measure(room)) && areGood;
+	return areGood;
 }
 
-function measure(room: Room): boolean {
+async function measure(room: Room): Promise<boolean> {
 	const options = ['--mutate', mutated(room), '--incrementalFile', `reports/mutation-${room}.json`];
 	const config = path.join(__dirname, 'stryker.config.json');
 	const stryker = spawnSync('npx', ['stryker', 'run', config, ...options], {
@@ -85,9 +98,16 @@ function measure(room: Room): boolean {
 	const { files } = JSON.parse(readFileSync(report, 'utf8')) as {
 		files: Record<string, { source: string; mutants: Found[] }>;
 	};
-	const all = Object.entries(files).flatMap(([file, { source, mutants }]) =>
+	const all: Mutant[] = Object.entries(files).flatMap(([file, { source, mutants }]) =>
 		mutants.map((mutant) => ({ ...mutant, source, file: file.slice(CODE.length) })),
 	);
+	const looked = all.filter(
+		(mutant) => isUnnoticed(mutant.status) && describe(mutant).reason === undefined,
+	);
+	const noticed = await noticedInWorlds(looked.map(patchOf));
+	looked.forEach((mutant, index) => {
+		if (noticed[index]) mutant.status = 'InWorld';
+	});
 	const deciding = all.filter(({ file }) => DECIDES.test(file));
 	const unnoticed = all.filter(({ status }) => isUnnoticed(status)).map(describe);
 	const byFile = Object.keys(files).map((file) => {
@@ -97,7 +117,15 @@ function measure(room: Room): boolean {
 			all.filter((mutant) => mutant.file === name),
 		);
 	});
-	const heads = ['', 'Mutants', 'Killed', 'Never ended', 'Survived', 'Reached by no test'];
+	const heads = [
+		'',
+		'Mutants',
+		'Killed',
+		'Never ended',
+		'In a world',
+		'Survived',
+		'Reached by no test',
+	];
 	const rows = [
 		rowOf('All', all),
 		...(deciding.length > 0 ? [rowOf('What starts, remembers and parks runs', deciding)] : []),
@@ -145,19 +173,22 @@ function isUnnoticed(status: Found['status']): boolean {
 	return status === 'Survived' || status === 'NoCoverage';
 }
 
-function describe({
-	source,
-	file,
-	location: { start, end },
-	replacement,
-}: Found & { source: string; file: string }): Unnoticed {
-	const lines = source.split('\n').slice(start.line - 1, end.line);
-	// From the end, since cutting off the beginning moves the columns.
-	lines.push(lines.pop()!.slice(0, end.column - 1));
-	lines[0] = lines[0]!.slice(start.column - 1);
-	const original = onOneLine(lines.join('\n'));
+/** The mutant as a change of the node's source. */
+function patchOf({ source, file, location: { start, end }, replacement }: Mutant): Patch {
+	const before = source.slice(0, offsetIn(source, start));
+	const replace = before + replacement + source.slice(offsetIn(source, end));
+	return { file: CODE + file, find: source, replace };
+}
+
+function describe({ source, file, location: { start, end }, replacement }: Mutant): Unnoticed {
+	const original = onOneLine(source.slice(offsetIn(source, start), offsetIn(source, end)));
 	const mutant = { file, line: start.line, original, replacement: onOneLine(replacement) };
 	return { ...mutant, reason: survivors.find((survivor) => explains(survivor, mutant))?.reason };
+}
+
+function offsetIn(source: string, { line, column }: Place): number {
+	const before = source.split('\n').slice(0, line - 1);
+	return before.reduce((sum, { length }) => sum + length + 1, 0) + column - 1;
 }
 
 function explains(
@@ -175,7 +206,8 @@ function rowOf(name: string, mutants: Found[]): Array<string | number> {
 	const count = (...wanted: Array<Found['status']>) =>
 		mutants.filter(({ status }) => wanted.includes(status)).length;
 	const killed = count('Killed', 'RuntimeError');
-	const counts = [killed, count('Timeout'), count('Survived'), count('NoCoverage')];
+	const alive = [count('Survived'), count('NoCoverage')];
+	const counts = [killed, count('Timeout'), count('InWorld'), ...alive];
 	return [name, mutants.length, ...counts, shareKilled(mutants).toFixed(1)];
 }
 
@@ -208,4 +240,6 @@ function onOneLine(code: string): string {
 	return code.replace(/\s+/g, ' ').trim();
 }
 
-process.exitCode = main() ? 0 : 1;
+void main().then((isGood) => {
+	process.exitCode = isGood ? 0 : 1;
+});

@@ -1,8 +1,9 @@
 import { parseArgs } from 'node:util';
 
+import { plantedDefects } from '../plantedDefects.cts';
 import { search, worldOf } from './search.cts';
 import { tellPlanted } from './planted.cts';
-import { NodeCode } from './nodeCode.cts';
+import { NodeCode, type Patch } from './nodeCode.cts';
 import { reportPlanted, reportWorlds } from './report.cts';
 import { simulate } from './simulate.cts';
 import { traceOf } from './trace.cts';
@@ -13,7 +14,10 @@ function say(line: string): void {
 	process.stdout.write(`${line}\n`);
 }
 
-/** `--worlds` and `--seed` search; `--world` replays a description, and `--replay` the world of a seed. */
+/**
+ * `--worlds` and `--seed` search; `--world` replays a description, and `--replay` the world of a seed.
+ * `--planted` searches for the planted defects, and `--patches` for the one that these make.
+ */
 async function main(): Promise<void> {
 	const { values } = parseArgs({
 		options: {
@@ -24,6 +28,7 @@ async function main(): Promise<void> {
 			lines: { type: 'string', default: '200' },
 			planted: { type: 'boolean', default: false },
 			only: { type: 'string', default: '.' },
+			patches: { type: 'string' },
 			report: { type: 'boolean', default: false },
 			'no-shrink': { type: 'boolean', default: false },
 		},
@@ -35,7 +40,13 @@ async function main(): Promise<void> {
 		return await reportWorlds({ worlds: count, seed, say });
 	}
 	if (values.planted) {
-		return await tellPlanted({ worlds: count, seed, only: new RegExp(values.only), say });
+		const only = new RegExp(values.only);
+		const chosen = plantedDefects.filter(({ name }) => only.test(name));
+		return await tellPlanted(chosen, { worlds: count, seed, say });
+	}
+	if (values.patches !== undefined) {
+		const patches = JSON.parse(values.patches) as Patch[];
+		return await tellPlanted([{ name: 'patches', patches }], { worlds: count, seed, say });
 	}
 	const code = new NodeCode();
 	if (values.world !== undefined || values.replay !== undefined) {

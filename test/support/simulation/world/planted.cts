@@ -1,5 +1,4 @@
 import type { PlantedDefect } from '../planted/plant.cts';
-import { plantedDefects } from '../plantedDefects.cts';
 import { violationsOf } from './invariants.cts';
 import { NodeCode } from './nodeCode.cts';
 import { kindOf, worldOf } from './search.cts';
@@ -21,20 +20,16 @@ interface Asked {
 	/** The most for each defect. */
 	worlds: number;
 	seed: number;
-	/** Only those whose names match. */
-	only?: RegExp;
 	say: (line: string) => void;
 }
 
-/** Says of each planted defect after how many worlds the simulation notices it. */
-export async function tellPlanted(asked: Asked): Promise<void> {
+/** Says of each defect after how many worlds the simulation notices it, once it is planted. */
+export async function tellPlanted(defects: PlantedDefect[], asked: Asked): Promise<void> {
 	const code = new NodeCode();
 	const usual = new Map<number, Set<string>>();
 	asked.say('| Planted defect | Worlds until noticed | As |\n| --- | --- | --- |');
 	let missed = 0;
-	const { only = /./ } = asked;
-	const chosen = plantedDefects.filter(({ name }) => only.test(name));
-	for (const defect of chosen) {
+	for (const defect of defects) {
 		const noticed = await notice(defect, asked, async (seed) => {
 			const known = usual.get(seed) ?? (await kindsIn(worldOf(seed), code));
 			usual.set(seed, known);
@@ -44,7 +39,7 @@ export async function tellPlanted(asked: Asked): Promise<void> {
 		const result = noticed ? `${noticed.after} | ${noticed.what}` : `NOT after ${asked.worlds} |`;
 		asked.say(`| ${defect.name} | ${result} |`);
 	}
-	asked.say(`${chosen.length - missed} of ${chosen.length} are noticed`);
+	asked.say(`${defects.length - missed} of ${defects.length} are noticed`);
 	process.exitCode = missed > 0 ? 1 : 0;
 }
 
