@@ -15,7 +15,7 @@ export interface FailureDetails {
 export interface Failure {
 	/** What went wrong, in the user's words. Plain text. */
 	message: string;
-	/** What to do about it. Plain text: it is escaped where n8n renders it. With `expression`, it may be n8n's HTML. */
+	/** What to do about it. Plain text: it is escaped where n8n renders it. */
 	description: string;
 	details: FailureDetails;
 	/**
@@ -59,7 +59,8 @@ export function failureOf(thrown: unknown): Failure {
 	if (thrown instanceof FailureError) return thrown.failure;
 	const error: Error & { description?: unknown; context?: object } = asError(thrown);
 	const { message } = error;
-	const description = typeof error.description === 'string' ? error.description : '';
+	// Some of n8n's are HTML.
+	const description = asText(error.description ?? '').replace(/<\/?[a-z][^>]*>/gi, '');
 	const failure = { message, description, details: {} };
 	if (!/^Expression/.test(asText(error.name))) return failure;
 	const expression = boundAll(error.context ?? {});

@@ -445,7 +445,7 @@ describe('texts of others in our messages', () => {
 		const values = { seconds: 0, status: 'failed', text: 'The order was canceled' };
 		const { run: execution, error } = await run(sandbox.current, createRun(3, values));
 		expect(execution.status).not.toBe('canceled');
-		expect(error!.message).toContain('failed: The order was cancelled (run');
+		expect(error!.message).toContain('failed: The order was cancel\u2060ed (run');
 	});
 
 	test('they do not become HTML in the editor', async () => {

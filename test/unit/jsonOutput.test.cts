@@ -26,6 +26,7 @@ describe('JSON is taken', () => {
 		['in a list', '1. The result:\n\n   - ```json\n     {"a":[1,"x"]}\n     ```\n2. Done'],
 		['in a code block after a byte order mark', '\ufeff```json\n{"a":[1,"x"]}\n```'],
 		['all on one line', '```json {"a":[1,"x"]}```'],
+		['with attributes', '```{.json}\n{"a":[1,"x"]}\n```'],
 		['on the line of the first fence', '```{"a":[1,\n"x"]}\n```'],
 		['on the line of the last fence', 'So:\n```json\n{"a":[1,"x"]}```\nThat is all.'],
 		['beside code within a line', 'The key `a`:\n```foo``` is no block.\n```\n{"a":[1,"x"]}\n```'],
@@ -37,6 +38,7 @@ describe('JSON is taken', () => {
 	test.each([42, -1.5, true, null, 'text', [], {}])('if it is %j', (value) => {
 		expect(parseJsonOutput(JSON.stringify(value))).toEqual(value);
 		expect(parseJsonOutput(`\`\`\`json\n${JSON.stringify(value)}\n\`\`\``)).toEqual(value);
+		expect(parseJsonOutput(`\`\`\`${JSON.stringify(value)}\`\`\``)).toEqual(value);
 	});
 
 	test('as it is where it only holds a code block in a text', () => {
@@ -78,6 +80,10 @@ describe('it is no JSON', () => {
 		['if the block is empty', '```json\n```'],
 		['if the block has only spaces', '```json\n \n```'],
 		['if the block has two values', '```json\n{}\n{}\n```'],
+		['if the first of two values is on the line of the fence', '```json {"a":1}\n{"b":2}\n```'],
+		['if a cut object begins on the line of the fence', '```json { "a": [1,\n2\n```'],
+		['if the first of two numbers is on the line of the fence', '```1\n2\n```'],
+		['if the first of two arrays is on the line of the fence', '``` []\n[2]\n```'],
 		['if the block is cut', '```json\n{"a": [1,\n```'],
 		['in code within a line', 'The result is ```json {}``` here.'],
 		['if it is empty', ''],

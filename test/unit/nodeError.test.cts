@@ -38,30 +38,35 @@ test('it names what helps to look it up, and the runs of other items', () => {
 	);
 });
 
-test("n8n's own error of an expression keeps what its editor explains it with, and its tags", () => {
+test('a failed execution is not taken for a canceled one', () => {
+	const { message } = toNodeError(context, { ...ANSWERED, message: "'canceled' is unknown" });
+	expect(message).toBe("'cancel\u2060ed' is unknown");
+});
+
+test("n8n's own error of an expression keeps what its editor explains it with", () => {
 	const thrown = new ExpressionError('Invalid', {
-		description: 'In <b>Source</b>',
+		description: 'In <strong class="a">Source</strong>',
 		messageTemplate: 'In %%PARAMETER%%',
 		nodeCause: 'Source',
 		itemIndex: 7,
 	});
 	const error = toNodeError(context, failureOf(thrown), 2);
-	expect(error).toMatchObject({ message: "Invalid ('Source')", description: 'In <b>Source</b>' });
+	expect(error).toMatchObject({ message: "Invalid ('Source')", description: 'In Source' });
 	expect(error.context).toMatchObject({
 		messageTemplate: 'In %%PARAMETER%%',
 		nodeCause: 'Source',
 		itemIndex: 2,
 	});
-	// Not so what the service says, nor where there is more to say.
+	// Not so where there is more to say.
 	const runs = [{ itemIndex: 0, agentId: 7, runId: '<b>', baseUrl: '' }];
 	const beside = toNodeError(context, failureOf(thrown), 2, runs);
-	expect(beside.description).toContain('In <b>Source</b>');
+	expect(beside.description).toContain('In Source');
 	expect(beside.description).toContain('run &lt;b&gt; of agent 7');
 	expect(beside.context).not.toHaveProperty('messageTemplate');
 	const named = new ExpressionError("Node 'Source' is gone", { nodeCause: 'Source' });
 	expect(failureOf(named).message).toBe("Node 'Source' is gone");
-	const other = Object.assign(new Error('No'), { context: { data: 'secret' }, description: '<b>' });
-	expect(toNodeError(context, failureOf(other))).toMatchObject({ description: '&lt;b&gt;' });
+	const other = Object.assign(new Error('No'), { context: { data: 'secret' }, description: 'a < b' });
+	expect(toNodeError(context, failureOf(other))).toMatchObject({ description: 'a &lt; b' });
 	expect(toNodeError(context, failureOf(other)).context).not.toHaveProperty('data');
 });
 

@@ -33,13 +33,8 @@ export function toNodeError(
 	// The editor would show only n8n's explanation, and not the runs.
 	if (otherRuns.length === 0) Object.assign(error.context, expression);
 	if (itemIndex !== undefined) error.context.itemIndex = itemIndex;
-	const description = sentences(
-		expression ? failure.description : escapeHtml(failure.description),
-		escapeHtml(references(details, otherRuns)),
-	);
-	// n8n takes a failed execution for a canceled one by this word, which the service's texts may contain.
-	const respelled = message.replaceAll('canceled', 'cancelled');
-	return inWords(error, withoutTags(respelled), description);
+	const description = sentences(failure.description, references(details, otherRuns));
+	return inWords(error, harmless(message), escapeHtml(description));
 }
 
 /**
@@ -71,7 +66,7 @@ export function cancelledError(
 		failures.length > 0 && `Items had already failed: ${said}.`,
 	);
 	const error = toNodeError(context, { message, description, details: {} }, undefined, runs);
-	// `toNodeError` has respelled 'canceled'.
+	// `toNodeError` has broken the word.
 	return Object.assign(error, { message });
 }
 
@@ -117,9 +112,10 @@ function references(details: FailureDetails, otherRuns: RunOfItem[] = []): strin
 }
 
 /**
- * Puts an invisible character after each `<` that begins a tag. The output panel shows a message as text, but
- * n8n's notification renders it as HTML and removes only scripts (docs/n8n.md, Errors).
+ * Breaks, with an invisible character, what n8n takes for more than text: `<` before a tag, since its notification
+ * renders HTML and removes only scripts, and the word by which it takes a failed execution for a canceled one
+ * (docs/n8n.md, Errors). What the service says may contain both.
  */
-function withoutTags(message: string): string {
-	return message.replace(/<(?=[a-z/!?])/gi, `<${WORD_JOINER}`);
+function harmless(message: string): string {
+	return message.replace(/<(?=[a-z/!?])|cancel(?=ed)/gi, `$&${WORD_JOINER}`);
 }

@@ -4,7 +4,10 @@ import type { IDataObject } from 'n8n-workflow';
 const FENCE = /^\s*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)?(`{3,}|~{3,})/;
 
 /** The language behind a fence, such as 'json'. */
-const LANGUAGE = /^[ \t]*[\w+#./-]*/;
+const LANGUAGE = /^[ \t]*[a-z.][\w+#./-]*/i;
+
+/** More words behind the language, such as a file's name, unless JSON begins there. */
+const TITLE = /^(?![ \t]*(?:["[\d-]|\{\s*["}])).*/;
 
 /**
  * Parses JSON as language models write it: as it is, or in one Markdown code block, with or without words
@@ -17,9 +20,9 @@ export function parseJsonOutput(text: string): IDataObject[string] {
 	if (whole) return whole.value;
 	const block = onlyBlockOf(text.trim());
 	if (block === undefined) return parse(text);
-	// Behind the language there may be more words, such as a file's name.
-	const inside = tryParse(block) ?? tryParse(block.replace(/^.*/, ''));
-	return inside ? inside.value : parse(block);
+	const code = block.replace(LANGUAGE, '');
+	const inside = tryParse(block) ?? tryParse(code) ?? tryParse(code.replace(TITLE, ''));
+	return inside ? inside.value : parse(code);
 }
 
 function tryParse(json: string): { value: IDataObject[string] } | undefined {
@@ -70,7 +73,7 @@ function onlyBlockOf(text: string): string | undefined {
 		const left = withoutEnd(written, fence.charAt(0));
 		if (written.length - left.length >= fence.length) {
 			const to = index + line.trimEnd().length - (written.length - left.length);
-			blocks.push(text.slice(from, to).replace(LANGUAGE, ''));
+			blocks.push(text.slice(from, to));
 			open = undefined;
 		} else if (found && fence.startsWith('`') && written.includes('`')) {
 			// Code within a line of text is no block.
