@@ -60,6 +60,34 @@ export function readChoice<T extends string>(
 }
 
 /**
+ * Gives what was read of a parameter on which it depends whether others are shown. n8n compares what is stored,
+ * unless it is an expression, and drops what it takes for hidden. So it may be stored in no other form.
+ *
+ * @throws FailureError if it is
+ */
+export function asStored<T extends string | boolean>(
+	context: IExecuteFunctions,
+	name: string,
+	label: string,
+	read: T,
+): T {
+	const stored = context.getNode().parameters?.[name] ?? read;
+	if (stored === read || asText(stored).startsWith('=')) return read;
+	return refuse(stored, label, typeof read === 'boolean' ? `a boolean, ${read}` : `'${read}'`);
+}
+
+/** Reads a boolean parameter on which it depends whether others are shown (see {@link asStored}). */
+export function readSwitch(
+	context: IExecuteFunctions,
+	itemIndex: number,
+	{ name, displayName }: { name: string; displayName: string },
+	byDefault = false,
+): boolean {
+	const given = context.getNodeParameter(name, itemIndex, byDefault);
+	return asStored(context, name, displayName, readBoolean(given, displayName));
+}
+
+/**
  * Gives a function that reads an item's options from the collection 'Options': the value of an option, or the
  * default if the user has not added it. An option whose expression gives nothing does not get the default: it
  * has a value, and a wrong one.

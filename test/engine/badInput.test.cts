@@ -117,6 +117,21 @@ describe('options are refused with their name', () => {
 		]);
 	});
 
+	test.each([
+		[{ dryRun: 'false' }, "'Dry Run' must be a boolean, false, not 'false'"],
+		[{ waitForCompletion: 1 }, "'Wait for Completion' must be a boolean, true, not '1'"],
+		[{ specifyParameters: 'JSON' }, "'Specify Parameters' must be 'json', not 'JSON'"],
+	])('%j: n8n has hidden others because of it, and dropped them', async (parameters, message) => {
+		const { error } = await run(sandbox.current, createRun(1, {}, parameters));
+		expect(error!.message).toBe(message);
+		expect(sandbox.current.requests).toEqual([]);
+	});
+
+	test("the same of 'Return All'", async () => {
+		const { error } = await run(sandbox.current, listAgents({ returnAll: 'false', limit: 3 }));
+		expect(error!.message).toBe("'Return All' must be a boolean, false, not 'false'");
+	});
+
 	test('a boolean as text or number works', async () => {
 		for (const yes of ['={{ "TRUE" }}', '={{ 1 }}']) {
 			const { output } = await run(

@@ -1,5 +1,5 @@
 import type { Wait, WaitOptions } from '../item';
-import { readBoolean } from '../readValue';
+import { readSwitch } from '../readValue';
 import { readWaitOptions } from '../waiting/options';
 import type { ItemWork } from './operation';
 import { placeOf } from './whereToWait';
@@ -27,8 +27,7 @@ export async function readWaitPlan(
 	startsRuns: boolean,
 ): Promise<WaitPlan> {
 	const options = readWaitOptions(context, itemIndex);
-	const { name, displayName } = WAIT_FOR_COMPLETION;
-	const waits = readBoolean(context.getNodeParameter(name, itemIndex, startsRuns), displayName);
+	const waits = readSwitch(context, itemIndex, WAIT_FOR_COMPLETION, startsRuns);
 	const where = waits ? await placeOf(options, parking) : 'memory';
 	return { waits, options, where, startsRuns };
 }

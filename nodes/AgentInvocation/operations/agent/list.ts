@@ -1,6 +1,6 @@
 import type { IDataObject, INodeProperties } from 'n8n-workflow';
 
-import { readBoolean, readNumber, readOptions, readText } from '../../readValue';
+import { readNumber, readOptions, readSwitch, readText } from '../../readValue';
 import { fixedAt } from '../../items/concurrency';
 import { done, type Item, type NotBegun } from '../../item';
 import { readAgents } from '../../service/agents';
@@ -8,10 +8,11 @@ import type { ItemWork, Operation } from '../../items/operation';
 
 const displayOptions = { show: { resource: ['agent'], operation: ['list'] } };
 
+const RETURN_ALL = { displayName: 'Return All', name: 'returnAll' };
+
 export const listFields: INodeProperties[] = [
 	{
-		displayName: 'Return All',
-		name: 'returnAll',
+		...RETURN_ALL,
 		type: 'boolean',
 		default: false,
 		description: 'Whether to return all results or only up to a given limit',
@@ -66,7 +67,7 @@ async function begin(
 	{ context, itemIndex, service, signal }: ItemWork,
 ): Promise<Item> {
 	const option = readOptions(context, itemIndex);
-	const limit = readBoolean(context.getNodeParameter('returnAll', itemIndex, false), 'Return All')
+	const limit = readSwitch(context, itemIndex, RETURN_ALL)
 		? Infinity
 		: readNumber(context.getNodeParameter('limit', itemIndex, 50), 'Limit', {
 				minValue: 1,

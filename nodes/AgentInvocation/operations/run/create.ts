@@ -1,6 +1,6 @@
 import type { IDataObject, IExecuteFunctions, INodeProperties } from 'n8n-workflow';
 
-import { readBoolean, readNumber, readOptions } from '../../readValue';
+import { readBoolean, readNumber, readOptions, readSwitch } from '../../readValue';
 import { AUTOMATIC, fixedAt, ofDryRuns, type Concurrency } from '../../items/concurrency';
 import { UnansweredError, UnsafeError } from '../../failure';
 import { done, type Item, type NotBegun } from '../../item';
@@ -31,6 +31,8 @@ import { beginsUntil, readWaitPlan } from '../../items/waitPlan';
 const CONCURRENCY_RANGE = { minValue: 0, maxValue: 1_000 };
 
 const CHECK_FIRST = 'Check All Items First';
+
+const DRY_RUN = { displayName: 'Dry Run', name: 'dryRun' };
 
 const createOptionFields: INodeProperties[] = [
 	...waitOptionFields.map((field) => ({ ...field, ...whileWaiting })),
@@ -70,8 +72,7 @@ export const createFields: INodeProperties[] = [
 	},
 	...parameterFields,
 	{
-		displayName: 'Dry Run',
-		name: 'dryRun',
+		...DRY_RUN,
 		type: 'boolean',
 		default: false,
 		description: 'Whether to get the compiled prompt and parameters without running the agent',
@@ -111,15 +112,11 @@ function concurrency(context: IExecuteFunctions): Concurrency {
 
 function startsRun(context: IExecuteFunctions, itemIndex: number): boolean {
 	try {
-		return !readDryRun(context, itemIndex);
+		return !readSwitch(context, itemIndex, DRY_RUN);
 	} catch {
 		// 'Dry Run' has a wrong value: the item fails when it begins.
 		return true;
 	}
-}
-
-function readDryRun(context: IExecuteFunctions, itemIndex: number): boolean {
-	return readBoolean(context.getNodeParameter('dryRun', itemIndex, false), 'Dry Run');
 }
 
 function checks(context: IExecuteFunctions): CheckItem | undefined {
@@ -162,7 +159,7 @@ async function readItem(item: NotBegun, work: ItemWork): Promise<Item | GivenIte
 	const continued = continueFrom(item, work, waitPlan);
 	if (continued) return continued;
 	const agent = readAgent(context.getNodeParameter('agentId', itemIndex, ''));
-	const isDry = readDryRun(context, itemIndex);
+	const isDry = readSwitch(context, itemIndex, DRY_RUN);
 	// A dry run is not waited for. The service may be busy for as long as a run would be.
 	const plan = { ...waitPlan, waits: waitPlan.waits && !isDry };
 	const listed = async () => (await agentOf(agent, work, beginsUntil(plan, work))).parameters;

@@ -1,6 +1,6 @@
 import type { IExecuteFunctions } from 'n8n-workflow';
 
-import { readChoice } from '../../readValue';
+import { asStored, readChoice } from '../../readValue';
 import { asText, fail } from '../../failure';
 import {
 	isJsonObject,
@@ -29,7 +29,7 @@ export async function readBindings(
 		'Specify Parameters',
 		['fields', 'keypair', 'json'],
 	);
-	switch (how) {
+	switch (asStored(context, 'specifyParameters', 'Specify Parameters', how)) {
 		case 'keypair':
 			return bind(
 				readPairs(context.getNodeParameter('parameterPairs.values', itemIndex, []) ?? []),
