@@ -91,17 +91,13 @@ export function readSwitch(
  * Gives a function that reads an item's options from the collection 'Options': the value of an option, or the
  * default if the user has not added it. An option whose expression gives nothing does not get the default: it
  * has a value, and a wrong one.
- *
- * @throws FailureError if 'Options' holds anything else
  */
 export function readOptions(
 	context: IExecuteFunctions,
 	itemIndex: number,
 ): (name: string, byDefault: unknown) => unknown {
-	const given: unknown = context.getNodeParameter('options', itemIndex, {}) ?? {};
-	const isCollection = typeof given === 'object' && !Array.isArray(given);
-	if (!isCollection) refuse(given, 'Options', 'an object');
-	const options = new Map(Object.entries(given ?? {}));
+	const given = context.getNodeParameter('options', itemIndex, {});
+	const options = new Map<string, unknown>(Object.entries(given ?? {}));
 	return (name, byDefault) => (options.has(name) ? options.get(name) : byDefault);
 }
 

@@ -484,6 +484,20 @@ describe('what has passed or has begun is not checked again', () => {
 		expect(checksOf(world)).toEqual({ 0: 1, 1: 3, 2: 1 });
 	});
 
+	test('after the last attempt of Retry On Fail', async () => {
+		const world = new OwnWorld(
+			checking({
+				count: 2,
+				maxTries: 2,
+				runOf: () => ({ durationMs: 60_000, end: 'failed' }),
+				options: { pollInterval: 65, maxConcurrency: 1 },
+			}),
+		);
+		for (const item of world.world.executions[0]!.items) item.isVolatile = true;
+		await world.execute();
+		expect(kindsOf(world).at(-1)).toBe('create');
+	});
+
 	test('by a Retry after a run has failed', async () => {
 		const world = new OwnWorld(
 			checking({ count: 2, runOf: (item) => ({ end: item === 0 ? 'failed' : 'succeeded' }) }),

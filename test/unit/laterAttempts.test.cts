@@ -252,3 +252,31 @@ test('a run that a Retry has seen going on, and that then fails, fails its item:
 	expect((await world.retry()).error?.message).toContain("The agent's run failed");
 	expect(world.started).toEqual([0]);
 });
+
+test('an item whose run was output at its time limit, and then failed, may have been begun again before a crash', async () => {
+	let creates = 0;
+	const hand: Hand = {
+		respond: ({ kind, tag }) => {
+			const isOfItem = kind === 'create' && itemNumberOf(tag!) === 1;
+			if (isOfItem && ++creates === 2) world.killAfter(5 * SECOND);
+			return undefined;
+		},
+	};
+	const runs = [
+		{ durationMs: 5 * SECOND, end: 'failed' as const },
+		{ durationMs: 700 * SECOND, end: 'failed' as const },
+		{ durationMs: 550 * SECOND },
+	];
+	const world: OwnWorld = new OwnWorld({
+		count: 3,
+		hand,
+		maxTries: 2,
+		onError: 'continueRegularOutput',
+		options: { maxConcurrency: 1, timeout: 600, onTimeout: 'output' },
+		runOf: (item) => runs[item]!,
+	});
+	expect((await world.execute()).attempt.status).toBe('crashed');
+	const { jsons } = await world.retry();
+	expect(world.started).toEqual([0, 1, 2, 0, 1]);
+	expect(jsons[1]?.error).toContain('may have started a run');
+});

@@ -58,6 +58,7 @@ describe('values of any kind', () => {
 		[{}, 'an object'],
 		[NaN, 'not a number'],
 		[Infinity, 'not a number'],
+		['[object Object] ', 'an object'],
 	])('but %j is refused', async (value, kind) => {
 		await expectRefusal(
 			read({ specifyParameters: 'json', parametersJson: { a: 1, city: value } }),
@@ -87,16 +88,19 @@ test.each([{}, { toJSON: () => ({}) }])('what only says that it is a date is an 
 	),
 );
 
-test.each([['Invalid DateTime'], ['Invalid Date'], [new Date(NaN)], [DateTime.fromISO('soon')]])(
-	'a date that is none is refused: %s',
-	async (value) => {
-		await expectRefusal(
-			read({ specifyParameters: 'json', parametersJson: { day: value } }),
-			"The value of parameter 'day' is not a valid date",
-			/^The expression could not read the date/,
-		);
-	},
-);
+test.each([
+	['Invalid DateTime'],
+	['Invalid DateTime\n'],
+	['Invalid Date'],
+	[new Date(NaN)],
+	[DateTime.fromISO('soon')],
+])('a date that is none is refused: %s', async (value) => {
+	await expectRefusal(
+		read({ specifyParameters: 'json', parametersJson: { day: value } }),
+		"The value of parameter 'day' is not a valid date",
+		/^The expression could not read the date/,
+	);
+});
 
 describe('JSON as text', () => {
 	const json = (parametersJson: unknown) => read({ specifyParameters: 'json', parametersJson });
@@ -213,6 +217,14 @@ describe('fields', () => {
 			] as const) {
 				const given = { ...listing({ name }), items: [{ json: { [field]: 'Lazio' } }] };
 				expect(await read(mapped, given)).toEqual(bound({ [name]: 'Lazio' }));
+			}
+		});
+
+		test('are those of exactly this name, where there are both forms', async () => {
+			const [one, other] = ['région'.normalize('NFC'), 'région'.normalize('NFD')];
+			for (const name of [one, other]) {
+				const json = { [one]: 'Lazio', [other]: 'Lazio', [name]: '' };
+				expect(await read(mapped, { ...listing({ name }), items: [{ json }] })).toEqual(bound({}));
 			}
 		});
 

@@ -1,7 +1,7 @@
 import { getRun } from '../../nodes/AgentInvocation/service/endpoints.ts';
 import { durationsOf } from '../../nodes/AgentInvocation/waiting/durations.ts';
 import { execute, OwnWorld, type Said } from '../support/simulation/ownWorld.cts';
-import { answerOf, json, type Answered } from '../support/simulation/world/answers.cts';
+import { answerOf, apiKeyOf, json, type Answered } from '../support/simulation/world/answers.cts';
 import type { Hand } from '../support/simulation/world/hand.cts';
 import type { SeenRequest } from '../support/simulation/world/history.cts';
 import type { FaultKind } from '../support/simulation/world/world.cts';
@@ -201,6 +201,40 @@ describe('at the time limit', () => {
 		const { sentAt, timeoutMs } = world.requests.at(-1)!;
 		expect(sentAt + timeoutMs).toBeLessThanOrEqual(90 * SECOND + 1);
 		expect(attempt.status).toBe('success');
+	});
+
+	/** A last item begins so late that n8n stores the others while their last polls are repeated. */
+	function storedMeanwhile(meets: (seen: SeenRequest) => Met) {
+		const hand: Hand = {
+			...meeting((_, seen) => meets(seen)),
+			credential: async (item) => {
+				if (item === 2 && world.requests.length < 20) {
+					await new Promise<void>((resolve) => world.later(10 * SECOND, resolve));
+				}
+				return { baseUrl: 'https://agents.example.com/api/v1', apiKey: apiKeyOf(0) };
+			},
+		};
+		const options = { timeout: 2 };
+		const world: OwnWorld = new OwnWorld({ count: 3, savesProgress: true, hand, options });
+		return world;
+	}
+
+	test('each attempt repeats last polls for a time of its own', async () => {
+		let failures = Infinity;
+		const world = storedMeanwhile(() => (failures-- > 0 ? { statusCode: 503 } : undefined));
+		world.killAfter(30 * SECOND);
+		const { attempt } = await world.execute();
+		expect(attempt.saves.at(-1)!.memory).toContain('graceBeganOn');
+		failures = 3;
+		expect((await world.retry({ afterMs: 600 * SECOND })).jsons).toHaveLength(3);
+	});
+
+	test.each([3_600, -3_600])('n8n may set its clock by %d s meanwhile', async (by) => {
+		const world = storedMeanwhile(({ sentAt }) =>
+			sentAt < 35 * SECOND ? { statusCode: 503 } : undefined,
+		);
+		world.later(5 * SECOND, () => world.setClock(by * SECOND));
+		expect((await world.execute()).jsons).toHaveLength(3);
 	});
 
 	test('an answer to what was sent before is none', async () => {

@@ -129,13 +129,6 @@ test('an option that is not added is the default, and one whose expression gives
 	expect(readOptions(contextOf({ parameters: { options: null } }), 0)('a', 7)).toBe(7);
 });
 
-test.each([['a'], 'a', 7])('options that are none, %j, are refused', (options) => {
-	expect(outcomeOf(() => readOptions(contextOf({ parameters: { options } }), 0))).toMatchObject({
-		ok: false,
-		failure: { message: expect.stringMatching(/^'Options' must be an object, not '/) as string },
-	});
-});
-
 describe('every parameter of the node', () => {
 	const { properties } = new AgentInvocation().description;
 

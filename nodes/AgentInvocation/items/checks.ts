@@ -28,8 +28,8 @@ export async function checkItems(
 	count: number,
 	checkOf: (item: NotBegun, index: number, signal: AbortSignal) => Promise<Check | undefined>,
 ): Promise<void> {
-	// The node is suspended only after its checks.
-	if (memory.opening.beginning === 'resume') return;
+	// The node is suspended only after its checks, and nothing begins after the last attempt.
+	if (['resume', 'exhausted'].includes(memory.opening.beginning)) return;
 	/** Items about which the same is asked. */
 	const asked = new Map<string, number[]>();
 	const failing = new Map<number[], Failure>();

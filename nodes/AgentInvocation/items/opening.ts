@@ -1,5 +1,7 @@
 import type { Suspension } from '../engine/suspend';
 import { isInDoubt, NOT_BEGUN, recordsOf, toBegin, type Item } from '../item';
+import { hasSucceeded } from '../service/runStatus';
+import { finishedRunOf } from '../waiting/output';
 
 /** What n8n stores for one run index. */
 export interface StoredMemory {
@@ -76,7 +78,7 @@ export function openingOf(
 /**
  * Marks as in doubt what may have begun after n8n stored the memory: items that had not begun, and items that wait
  * for an earlier attempt's run, since they begin again if that run has failed. With Retry On Fail, also any other
- * item that is not done, since it may have failed and begun again.
+ * item without a result, since it may have failed and begun again.
  */
 function withDoubts(
 	items: Record<string, Item>,
@@ -87,12 +89,19 @@ function withDoubts(
 		const item = items[index] ?? NOT_BEGUN;
 		const { earlier = [] } = item;
 		const isOfEarlier = item.is === 'waiting' && item.wait.mayBeginAgain;
-		const mayBegin = item.is === 'notBegun' || isOfEarlier || (retriesOnFail && item.is !== 'done');
+		const mayBegin = item.is === 'notBegun' || isOfEarlier || (retriesOnFail && !hasResult(item));
 		if (mayBegin && !isInDoubt(item)) {
 			doubted[index] = { ...item, earlier: [{ is: 'inDoubt' }, ...earlier] };
 		}
 	}
 	return doubted;
+}
+
+/** Whether no later attempt begins the item again. A run that was output before its end may fail. */
+function hasResult(item: Item): boolean {
+	if (item.is !== 'done') return false;
+	const seen = finishedRunOf(item);
+	return !item.run || (seen !== undefined && hasSucceeded(seen));
 }
 
 /**

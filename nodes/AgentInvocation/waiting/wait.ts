@@ -76,12 +76,18 @@ export function dueAfter(item: Waiting, delay: number, askedMs: number, pass: Pa
 
 /**
  * The wait of a stored execution by the clock of now. If the clock was set back, the wait would begin in the
- * future and be due too late.
+ * future and be due too late. The time after its limit in which polls are repeated begins anew.
  */
 export function onClockOfNow(wait: Wait, { time }: Pass): Wait {
 	const now = time.date();
 	const { beganOn, dueOn, delayMs } = wait;
-	return { ...wait, beganOn: Math.min(beganOn, now), dueOn: Math.min(dueOn, now + delayMs) };
+	return {
+		...wait,
+		beganOn: Math.min(beganOn, now),
+		dueOn: Math.min(dueOn, now + delayMs),
+		graceBeganOn: undefined,
+		refusals: undefined,
+	};
 }
 
 /**
@@ -101,8 +107,10 @@ export function withOptions(
 
 /** The item with its dates moved by the given change of n8n's clock, in ms. */
 export function movedBy({ wait, ...item }: Waiting, changeMs: number): Waiting {
-	const { beganOn, dueOn } = wait;
-	return { ...item, wait: { ...wait, beganOn: beganOn + changeMs, dueOn: dueOn + changeMs } };
+	const { beganOn, dueOn, graceBeganOn } = wait;
+	const moved = { ...wait, beganOn: beganOn + changeMs, dueOn: dueOn + changeMs };
+	if (graceBeganOn !== undefined) moved.graceBeganOn = graceBeganOn + changeMs;
+	return { ...item, wait: moved };
 }
 
 /** When the time limit is reached, or the workflow's own timeout is near, in ms since the epoch. */

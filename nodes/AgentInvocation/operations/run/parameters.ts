@@ -61,22 +61,20 @@ async function readFields(
 	// The fields are those of the agent as the editor has loaded it, once: it may have others by now, or be another one.
 	const parameters = isMapped ? await listed() : fieldsOf(fields.schema);
 	// A name may have come from elsewhere in another Unicode form.
-	const json = new Map(
-		Object.entries(context.getInputData()[itemIndex]?.json ?? {}).map(([name, value]) => [
-			name.normalize(),
-			value,
-		]),
-	);
-	const entered = Object.entries(isJsonObject(fields.value) ? fields.value : {});
+	const fieldsIn = Object.entries(context.getInputData()[itemIndex]?.json ?? {});
+	const inOneForm = fieldsIn.map(([name, value]) => [name.normalize(), value] as const);
+	const json = new Map<string, unknown>([...inOneForm, ...fieldsIn]);
+	const fieldOf = (name: string) => (json.has(name) ? name : name.normalize());
+	const entered = Object.entries(fields.value || {});
 	const values = new Map<string, unknown>(
 		isMapped
-			? parameters.map(({ name }) => [name, json.get(name.normalize())])
+			? parameters.map(({ name }) => [name, json.get(fieldOf(name))])
 			: entered.map(([id, value]) => [toParameterName(id), value]),
 	);
 	const missing = parameters.find(({ name, required }) => required && isEmpty(values.get(name)));
 	if (!missing) return [...values].map(([name, value]) => ({ name, value }));
 	const name = shorten(missing.name);
-	const lacks = json.has(missing.name.normalize())
+	const lacks = json.has(fieldOf(missing.name))
 		? `The input item's field '${name}' is empty. Fill it`
 		: `The input item has no field '${name}'. Add it`;
 	return fail({
@@ -90,8 +88,7 @@ async function readFields(
 /** The parameters whose fields the editor shows. */
 function fieldsOf(schema: unknown) {
 	return (Array.isArray(schema) ? schema : [])
-		.filter(isJsonObject)
-		.filter(({ removed }) => removed !== true)
+		.filter((field) => isJsonObject(field) && field.removed !== true)
 		.map(({ id, required }) => ({
 			name: toParameterName(toText(id)),
 			required: required === true,
@@ -103,7 +100,7 @@ function readPairs(pairs: unknown): GivenParameter[] {
 	if (!isList) {
 		return fail({
 			message: "'Parameters' is not a list of name-value pairs",
-			description: "Add each value under 'Parameters'. An expression must give a list of them.",
+			description: "Add each value under 'Parameters'.",
 		});
 	}
 	const given = pairs
@@ -119,15 +116,15 @@ function readPairs(pairs: unknown): GivenParameter[] {
 }
 
 function bind(given: GivenParameter[]): ParameterBinding[] {
-	const wrong = given.find(({ value }) => !isScalar(value));
+	const wrong = given.find(({ value }) => whyRefused(value) !== undefined);
 	if (wrong) {
-		const isBadDate = isInvalidDate(wrong.value);
-		const what = typeof wrong.value === 'number' ? 'not a number' : asText(wrong.value);
+		const what = whyRefused(wrong.value);
 		return fail({
-			message: `The value of parameter '${shorten(wrong.name)}' is ${isBadDate ? 'not a valid date' : what}`,
-			description: isBadDate
-				? 'The expression could not read the date, or expects another format. Correct the expression, or the value that it reads.'
-				: 'The service takes text. Give a single value, or turn it into text first, for example with {{ JSON.stringify($json.field) }}.',
+			message: `The value of parameter '${shorten(wrong.name)}' is ${what}`,
+			description:
+				what === NO_DATE
+					? 'The expression could not read the date, or expects another format. Correct the expression, or the value that it reads.'
+					: 'The service takes text. Give a single value, or turn it into text first, for example with {{ JSON.stringify($json.field) }}.',
 		});
 	}
 	const seen = new Set<string>();
@@ -149,11 +146,22 @@ function isEmpty(value: unknown): boolean {
 	return value === undefined || value === null || value === '';
 }
 
-function isScalar(value: unknown): boolean {
-	if (isInvalidDate(value)) return false;
-	if (typeof value === 'number') return Number.isFinite(value);
-	const isText = ['string', 'boolean', 'bigint'].includes(typeof value);
-	return isText || isEmpty(value) || textOfDate(value) !== undefined;
+const NO_DATE = 'not a valid date';
+
+/** What n8n makes of values that an expression joins with other text, be it a space. */
+const NOT_TEXT = new Map([
+	['Invalid DateTime', NO_DATE],
+	['Invalid Date', NO_DATE],
+	['[object Object]', 'an object'],
+]);
+
+/** What a value is that cannot be sent as text. */
+function whyRefused(value: unknown): string | undefined {
+	if (typeof value === 'string') return NOT_TEXT.get(value.trim());
+	if (typeof value === 'number') return Number.isFinite(value) ? undefined : 'not a number';
+	const date = textOfDate(value);
+	if (date !== undefined) return date === null ? NO_DATE : undefined;
+	return isEmpty(value) || ['boolean', 'bigint'].includes(typeof value) ? undefined : asText(value);
 }
 
 /**
@@ -166,9 +174,4 @@ function textOfDate(value: unknown): string | null | undefined {
 	if (!isDate || typeof value.toJSON !== 'function') return undefined;
 	const text: unknown = value.toJSON();
 	return typeof text === 'string' || text === null ? text : undefined;
-}
-
-/** What comes of a text that is not a date: an invalid date, or n8n's own text for one. */
-function isInvalidDate(value: unknown): boolean {
-	return textOfDate(value) === null || value === 'Invalid DateTime' || value === 'Invalid Date';
 }
