@@ -65,7 +65,10 @@ test("n8n's own error of an expression keeps what its editor explains it with", 
 	expect(beside.context).not.toHaveProperty('messageTemplate');
 	const named = new ExpressionError("Node 'Source' is gone", { nodeCause: 'Source' });
 	expect(failureOf(named).message).toBe("Node 'Source' is gone");
-	const other = Object.assign(new Error('No'), { context: { data: 'secret' }, description: 'a < b' });
+	const other = Object.assign(new Error('No'), {
+		context: { data: 'secret' },
+		description: 'a < b',
+	});
 	expect(toNodeError(context, failureOf(other))).toMatchObject({ description: 'a &lt; b' });
 	expect(toNodeError(context, failureOf(other)).context).not.toHaveProperty('data');
 });
