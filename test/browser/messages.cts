@@ -529,7 +529,7 @@ export const errors: Row[] = [
 		{
 			parameters: create(3, { status: 'failed', seconds: 0, text: '<b>No</b>, it was canceled.' }),
 		},
-		"The agent's run failed: <b>No</b>, it was cancelled (run … of agent 3)",
+		"The agent's run failed: <b>No</b>, it was canceled (run … of agent 3)",
 		'This is how the run ended at the service.',
 	],
 	[

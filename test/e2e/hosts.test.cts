@@ -380,7 +380,7 @@ describe.each<HostName>(['n8n-2', 'n8n-1'])('in %s', (hostName) => {
 		const { script, runId } = sandbox.runs.all[runs - 1]!;
 		script.durationMs = 0;
 		// n8n 1 executes what comes after the node that was stopped.
-		const stopped = `The execution was cancelled (run ${runId} of agent 3)`;
+		const stopped = `The execution was cancel\u2060ed (run ${runId} of agent 3)`;
 		const retried = await n8n.endOf(await n8n.retry(id));
 		expect(jsonOf(retried, 'Good')).toMatchObject(isOld ? [] : [{ run_id: runId }]);
 		expect(jsonOf(retried, 'Bad')).toMatchObject(isOld ? [{ error: stopped }] : []);

@@ -87,7 +87,7 @@ export const changed: PlantedDefect[] = [
 	plant(
 		'after a crash, what Retry On Fail may have begun again is begun once more',
 		'items/opening.ts',
-		"(retriesOnFail && item.is !== 'done')",
+		'(retriesOnFail && !hasResult(item))',
 		'(retriesOnFail && false)',
 	),
 	plant(

@@ -121,7 +121,9 @@ const OF_CHECK =
 	/^Item (\d+)(?: and \d+ others?)? (?:did not pass the check|could not be checked): (.*)$/s;
 
 /** What is said of an item's check, though other items may say it; else what the item says. */
-function ofCheck(message: string, item: number): { item: number; message: string } {
+function ofCheck(shown: string, item: number): { item: number; message: string } {
+	// An invisible character breaks some words.
+	const message = shown.replaceAll('\u2060', '');
 	const [, checked, said] = OF_CHECK.exec(message) ?? [];
 	return said === undefined ? { item, message } : { item: Number(checked), message: said };
 }
