@@ -3,9 +3,8 @@ import type { IExecuteFunctions } from 'n8n-workflow';
 import { PassTime, clock } from '../clock';
 import { SHORTEST_STORED_DELAY_MS } from '../waiting/schedule';
 import type { Pass } from '../waiting/wait';
-import { whoWaits } from './whoWaits';
 import { workflowSettings } from './host';
-import { engineObstacle } from './parkingObstacles';
+import { engineObstacle, parkingObstacle } from './parkingObstacles';
 
 /**
  * How long before the workflow's own timeout a wait ends, in ms. A stored wait has to be resumed before it
@@ -18,11 +17,6 @@ const BEFORE_WORKFLOW_TIMEOUT_MS = 30_000;
  * the execution.
  */
 const SHORTEST_WORKFLOW_MS = 60_000;
-
-/** With less time than this left, in ms, the execution is not parked. */
-const LEAST_TIME_LEFT_MS = 2 * SHORTEST_STORED_DELAY_MS;
-
-const TIMEOUT_IS_NEAR = "the workflow's own timeout is near";
 
 /** Moments of the clock: when n8n loaded the node, and when it first resumed an execution after that. */
 export const hostStart = { loadedAt: clock.now(), resumedAt: Infinity };
@@ -83,16 +77,10 @@ export async function openParking(
 	const time = new PassTime();
 	const waitsEndOn = latestEndOf(context, execution);
 	const recoveryAt = isResumed ? startOfRecovery(clock.now()) : -Infinity;
-	// Asked only when needed, since it reads executions from n8n's database.
-	let waiter: Promise<string | undefined> | undefined;
+	const timeLeftMs = () => waitsEndOn - time.date();
 	return {
 		time,
-		obstacle: async () => {
-			if (engine !== undefined) return engine;
-			if (waitsEndOn - time.date() < LEAST_TIME_LEFT_MS) return TIMEOUT_IS_NEAR;
-			// Nobody waits for an execution that was parked once.
-			return wasParked ? undefined : await (waiter ??= whoWaits(context));
-		},
+		obstacle: parkingObstacle(context, { engine, timeLeftMs, wasParked }),
 		checkpoints: engine === undefined && savesProgress(context),
 		latestEndOn: waitsEndOn - beganOn < SHORTEST_WORKFLOW_MS ? Infinity : waitsEndOn,
 		pollsFrom: Math.min(recoveryAt + RECOVERY_MS.beforeEnds, time.momentOf(waitsEndOn)),

@@ -1,7 +1,12 @@
 import type { IExecuteFunctions } from 'n8n-workflow';
 
+import { SHORTEST_STORED_DELAY_MS } from '../waiting/schedule';
 import { hostVersion, isTool, runsInAgent, workflowSettings } from './host';
 import { TRIED_VERSIONS } from './triedVersions';
+import { whoWaits } from './whoWaits';
+
+/** With less time than this left, in ms, the execution is not parked. */
+const LEAST_TIME_LEFT_MS = 2 * SHORTEST_STORED_DELAY_MS;
 
 /** The ID of an execution in n8n's engine v2, a UUID of version 7. Those of the engine v1 are whole numbers. */
 const ID_IN_ENGINE_V2 = /^[\da-f]{8}-[\da-f]{4}-7[\da-f]{3}-/i;
@@ -38,4 +43,29 @@ export async function engineObstacle(
 		[!executionId, 'n8n does not store this execution'],
 	];
 	return obstacles.find(([stands]) => stands)?.[1];
+}
+
+/** What may prevent parking, beside the engine itself. */
+interface ParkedExecution {
+	/** Why n8n's engine cannot suspend the node; undefined if it can. */
+	engine: string | undefined;
+	/** How long a wait may last before it has to end because of the workflow's own timeout, in ms. */
+	timeLeftMs(this: void): number;
+	/** Whether the execution was parked before. */
+	wasParked: boolean;
+}
+
+/** Why the execution may not be parked now, as the end of a sentence; the promise gives undefined if it may. */
+export function parkingObstacle(
+	context: IExecuteFunctions,
+	{ engine, timeLeftMs, wasParked }: ParkedExecution,
+): () => Promise<string | undefined> {
+	// Asked only when needed, since it reads executions from n8n's database.
+	let waiter: Promise<string | undefined> | undefined;
+	return async () => {
+		if (engine !== undefined) return engine;
+		if (timeLeftMs() < LEAST_TIME_LEFT_MS) return "the workflow's own timeout is near";
+		// Nobody waits for an execution that was parked once.
+		return wasParked ? undefined : await (waiter ??= whoWaits(context));
+	};
 }

@@ -1,7 +1,19 @@
-import type { IHttpRequestOptions } from 'n8n-workflow';
+import type {
+	ICredentialDataDecryptedObject,
+	IExecuteFunctions,
+	IHttpRequestOptions,
+	ILoadOptionsFunctions,
+} from 'n8n-workflow';
 
-import { fail } from '../failure';
+import { within } from '../clock';
+import { asError, fail, UnansweredError, type Failure } from '../failure';
 import { toText } from './types';
+
+/** The name of the credential type, as workflows store it. */
+export const CREDENTIAL_TYPE = 'agentInvocationApi';
+
+/** How long n8n may take to read the credential, perhaps from an external secret store, in ms. */
+const LONGEST_READING_MS = 30_000;
 
 /** A credential of the type `agentInvocationApi` that may be used. */
 export interface ServiceCredential {
@@ -9,6 +21,9 @@ export interface ServiceCredential {
 	baseUrl: string;
 	apiKey: string;
 }
+
+/** For what n8n runs the package: an execution, or the editor. */
+export type Context = IExecuteFunctions | ILoadOptionsFunctions;
 
 /** Characters that may come with a pasted text, and that nobody sees. */
 const INVISIBLE = /[\u00AD\u200B-\u200F\u202A-\u202E\u2060\u2066-\u2069\uFEFF]/g;
@@ -26,6 +41,44 @@ export const BASE_URL_REPLACEMENTS: ReadonlyArray<[pattern: RegExp, by: string]>
 	[/\/+$/, ''],
 	[/^([^/]+:\/\/[^/?#]+)$/, '$1/api/v1'],
 ];
+
+/**
+ * Reads the node's credential.
+ *
+ * @param itemIndex the item for which n8n evaluates the credential's expressions
+ * @throws FailureError if it cannot be read, or may not be used; an UnansweredError if n8n does not give it in time
+ */
+export async function readCredential(
+	context: Context,
+	itemIndex?: number,
+): Promise<ServiceCredential> {
+	let data: ICredentialDataDecryptedObject | undefined;
+	try {
+		data = await within(LONGEST_READING_MS, context.getCredentials(CREDENTIAL_TYPE, itemIndex));
+	} catch (thrown) {
+		const cause = asError(thrown);
+		fail(unusable(cause.message), cause);
+	}
+	// It says nothing about this item: the others would wait in vain, too.
+	if (!data) throw new UnansweredError(unusable('The credential could not be read in time'));
+	return checkCredential(data);
+}
+
+function unusable(says: string): Failure {
+	return {
+		message: "This node's credential cannot be used",
+		description: `Choose or create one under 'Credential to connect with'. n8n says: ${says}`,
+		details: {},
+	};
+}
+
+/**
+ * Whether the credential is gone for good, by what n8n says. Otherwise, for example, a secret store may be unavailable
+ * (docs/n8n.md, Credentials).
+ */
+export function isCredentialGone(message: string): boolean {
+	return /does not exist for type|does not have any credentials/.test(message);
+}
 
 /**
  * Checks a credential before anything is sent with it: an address with a user, a query or a fragment

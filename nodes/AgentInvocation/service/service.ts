@@ -1,21 +1,18 @@
-import type {
-	ICredentialDataDecryptedObject,
-	IExecuteFunctions,
-	ILoadOptionsFunctions,
-} from 'n8n-workflow';
-
 import { clock, within } from '../clock';
-import { asError, fail, UnansweredError, type Failure } from '../failure';
+import { asError } from '../failure';
 import { hashOf } from '../hashOf';
 import { readResponse, readThrown, type Answer, type RawResponse } from './answer';
-import { checkCredential, type ServiceCredential } from './credential';
+import {
+	CREDENTIAL_TYPE,
+	isCredentialGone,
+	readCredential,
+	type Context,
+	type ServiceCredential,
+} from './credential';
 import type { ServiceRequest } from './endpoints';
 import { RateLimiter } from './rateLimiter';
 import { shareByKey } from './shareByKey';
 import { withoutApiKey } from './withoutApiKey';
-
-/** The name of the credential type, as workflows store it. */
-const CREDENTIAL_TYPE = 'agentInvocationApi';
 
 /**
  * How long a request may take, in ms. A create gets longer, since giving it up leaves a run behind; and longer than
@@ -27,10 +24,10 @@ export const requestTimeouts = { GET: 30_000, POST: 150_000, shortPoll: 10_000 }
 /** For how long a credential that was read is used, in ms: an item's requests follow one another. */
 const CREDENTIAL_USED_MS = 1_000;
 
-/** How long n8n may take to read the credential, perhaps from an external secret store, in ms. */
-const LONGEST_READING_MS = 30_000;
-
-/** How long a wait is held up by that, in ms: its time limit may be near. Then each request waits for the credential. */
+/**
+ * How long a wait is held up by reading the credential, in ms: its time limit may be near. Then each request waits
+ * for the credential.
+ */
 const READING_FOR_WAIT_MS = 5_000;
 
 const limiters = shareByKey(() => new RateLimiter());
@@ -55,8 +52,6 @@ export interface Service {
 	/** Sends a request once. Never throws: what became of it is in the answer. */
 	send<T>(request: ServiceRequest<T>): Promise<Answer<T>>;
 }
-
-type Context = IExecuteFunctions | ILoadOptionsFunctions;
 
 /** For whom and for what the service is opened. */
 interface OpenedFor {
@@ -118,7 +113,7 @@ export async function openService(
 			return use(await reading);
 		} catch (thrown) {
 			const { message } = asError(asError(thrown).cause ?? thrown);
-			return { kind: isGone(message) ? 'credentialChanged' : 'notSent', reason: message };
+			return { kind: isCredentialGone(message) ? 'credentialChanged' : 'notSent', reason: message };
 		}
 	}
 
@@ -173,33 +168,4 @@ export async function openService(
 			return limiters(key);
 		},
 	};
-}
-
-async function readCredential(context: Context, itemIndex?: number): Promise<ServiceCredential> {
-	let data: ICredentialDataDecryptedObject | undefined;
-	try {
-		data = await within(LONGEST_READING_MS, context.getCredentials(CREDENTIAL_TYPE, itemIndex));
-	} catch (thrown) {
-		const cause = asError(thrown);
-		fail(unusable(cause.message), cause);
-	}
-	// It says nothing about this item: the others would wait in vain, too.
-	if (!data) throw new UnansweredError(unusable('The credential could not be read in time'));
-	return checkCredential(data);
-}
-
-function unusable(says: string): Failure {
-	return {
-		message: "This node's credential cannot be used",
-		description: `Choose or create one under 'Credential to connect with'. n8n says: ${says}`,
-		details: {},
-	};
-}
-
-/**
- * Whether the credential is gone for good. Otherwise, for example, a secret store may be unavailable
- * (docs/n8n.md, Credentials).
- */
-function isGone(message: string): boolean {
-	return /does not exist for type|does not have any credentials/.test(message);
 }

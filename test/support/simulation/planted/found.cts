@@ -28,7 +28,7 @@ export const found: PlantedDefect[] = [
 	),
 	plant(
 		'the credential is that of the first item',
-		'service/service.ts',
+		'service/credential.ts',
 		'context.getCredentials(CREDENTIAL_TYPE, itemIndex)',
 		'context.getCredentials(CREDENTIAL_TYPE, itemIndex && 0)',
 	),
@@ -257,7 +257,7 @@ export const found: PlantedDefect[] = [
 	),
 	plant(
 		'a credential that never comes is waited for',
-		'service/service.ts',
+		'service/credential.ts',
 		'LONGEST_READING_MS = 30_000',
 		'LONGEST_READING_MS = 1e9',
 	),
@@ -392,5 +392,17 @@ export const found: PlantedDefect[] = [
 		'service/sendWithRetry.ts',
 		'failedMs > patienceMs || now',
 		'now + pauseMs > patience.since + patienceMs || now',
+	),
+	plant(
+		'a run that was output at its time limit is taken for a result after a crash',
+		'items/opening.ts',
+		'return !item.run || (seen !== undefined && hasSucceeded(seen));',
+		'return true;',
+	),
+	plant(
+		'an attempt after a crash goes on with the time in which last polls were repeated before',
+		'waiting/wait.ts',
+		'\t\tgraceBeganOn: undefined,\n',
+		'',
 	),
 ];

@@ -149,6 +149,110 @@ export const replaced: fc.Arbitrary<Part> = fc.record({
 	),
 });
 
+/** Runs that are output at their time limit and fail afterwards, so that a later attempt replaces them, as above. */
+export const replacedOutputs: fc.Arbitrary<Part> = fc
+	.record({
+		limitS: fc.integer({ min: 120, max: 600 }),
+		lateMs: ms(60_000),
+		nextMs: fc.integer({ min: 70_000, max: 118_000 }),
+	})
+	.chain(({ limitS, lateMs, nextMs }) =>
+		fc.record({
+			service: services(untroubled),
+			executions: one(
+				executionWith({
+					...creates,
+					...undisturbed,
+					items: fc
+						.tuple(
+							itemThatTakes(fc.constant(limitS * 1_000 + lateMs)),
+							itemThatTakes(fc.constant(nextMs)),
+						)
+						.map((all) =>
+							all.map((made) => ({
+								...made,
+								isWrong: false,
+								run: { ...made.run, end: 'failed' as const },
+							})),
+						),
+					options: optionsWith({
+						timeout: fc.constant(limitS),
+						onTimeout: fc.constant('output'),
+						pollInterval: never,
+						checkFirst: never,
+						maxConcurrency: fc.constant(1),
+						onUnsuccessfulRun: never,
+						whereToWait: fc.constantFrom('stored', 'auto'),
+					}),
+					maxTries: fc.integer({ min: 2, max: 3 }),
+					resumesLateMs: fc.constant(0),
+					retries: fc.array(retry, { minLength: 1, maxLength: 1 }),
+				}),
+			),
+			// As the second run ends, and the attempt with it, the first item begins again.
+			kills: fc.array(
+				fc.record({
+					atMs: fc.integer({ min: 0, max: 40_000 }).map((ms) => limitS * 1_000 + nextMs + ms),
+					awayMs: ms(5_000),
+				}),
+				{ minLength: 1, maxLength: 1 },
+			),
+		}),
+	);
+
+/** n8n is ended while the last polls of runs are repeated, of which the Retry goes on with others. */
+export const lastPolls: fc.Arbitrary<Part> = fc
+	.record({
+		killedAtMs: fc.integer({ min: 8_000, max: 60_000 }),
+		afterMs: fc.constantFrom(1_000, 300_000),
+		failsForMs: ms(40_000),
+	})
+	.chain(({ killedAtMs, afterMs, failsForMs }) =>
+		fc.record({
+			service: services({
+				...untroubled,
+				tripMs: fc.constantFrom([5, 5], [500, 4_000]),
+				faults: fc.array(
+					faultOf(
+						fc.constantFrom<FaultKind[]>('serverError', 'badGateway', 'reset', 'refused', 'dns'),
+						fc.constant('poll'),
+					).map((made) => ({
+						kind: made.kind,
+						on: made.on,
+						isDone: false,
+						share: 1,
+						status: 503,
+						fromMs: 0,
+						untilMs: killedAtMs + afterMs + failsForMs,
+					})),
+					{ minLength: 1, maxLength: 1 },
+				),
+			}),
+			executions: one(
+				executionWith({
+					...creates,
+					...undisturbed,
+					startsAtMs: fc.constant(0),
+					savesProgress: fc.constant(true),
+					items: itemsOf(itemThatTakes(ms(20_000)), 2, 6),
+					options: optionsWith({
+						timeout: fc.constantFrom(1, 5),
+						pollInterval: never,
+						checkFirst: never,
+						maxConcurrency: never,
+					}),
+					maxTries: fc.constant(0),
+					resumesLateMs: fc.constant(0),
+					retries: fc.array(
+						retry.map((made) => ({ ...made, afterMs })),
+						{ minLength: 1, maxLength: 1 },
+					),
+				}),
+			),
+			kills: fc.constant([{ atMs: killedAtMs, awayMs: 1_000 }]),
+		}),
+	);
+
 /** n8n ends while items begin after a stored wait, and its clock is set back before the Retry. */
 export const setBack: fc.Arbitrary<Part> = fc
 	.record({

@@ -15,7 +15,9 @@ import {
 	attempts,
 	failures,
 	interrupted,
+	lastPolls,
 	replaced,
+	replacedOutputs,
 	setBack,
 	stoppedTwice,
 	stops,
@@ -67,7 +69,7 @@ const anything: fc.Arbitrary<Part> = fc.record({
 
 /**
  * Worlds that nobody has thought of. They shrink to one execution of one item at a service without trouble.
- * Seven in ten have more of what rarely comes together by chance.
+ * Three in four have more of what rarely comes together by chance.
  */
 export const worlds: fc.Arbitrary<World> = fc
 	.tuple(
@@ -83,6 +85,8 @@ export const worlds: fc.Arbitrary<World> = fc
 			{ weight: 1, arbitrary: changedAndParked },
 			{ weight: 1, arbitrary: interrupted },
 			{ weight: 1, arbitrary: replaced },
+			{ weight: 1, arbitrary: replacedOutputs },
+			{ weight: 1, arbitrary: lastPolls },
 			{ weight: 1, arbitrary: setBack },
 			{ weight: 1, arbitrary: stoppedTwice },
 			{ weight: 1, arbitrary: timedLoops },

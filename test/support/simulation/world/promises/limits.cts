@@ -46,11 +46,11 @@ export function lastPollsAreRepeated(facts: Facts): string[] {
 	if (limiter || quota || odd || isPutOff || !facts.isClockRight) return [];
 	return facts.failures.flatMap(({ attempt, tag, message, at }) => {
 		const spec = facts.spec(attempt);
-		const hasOneLimit = spec.maxTries === 0 && !attempt.retryOf && spec.workflowTimeoutS === 0;
+		const hasOneLimit = spec.maxTries === 0 && spec.workflowTimeoutS === 0;
 		// A later Retry may have started another one.
 		const run = facts.runsByTag.get(tag)?.find(({ id }) => message.includes(id));
 		if (!run?.request || !hasOneLimit || !/^At the time limit of/.test(message)) return [];
-		const triedMs = at - facts.deadlineOf(run, attempt);
+		const triedMs = at - Math.max(facts.deadlineOf(run, attempt), attempt.beganAt);
 		return triedMs < GRACE_MS
 			? [`execution ${attempt.id}, ${tag}: '${message}' after ${Math.round(triedMs)} ms`]
 			: [];
@@ -185,7 +185,7 @@ function unfinishedReports(facts: Facts): Report[] {
 		const spec = facts.spec(attempt);
 		const limitMs = facts.timeLimitMs(spec);
 		// A retry's limit begins again; the workflow's own timeout may come first.
-		const hasOneLimit = spec.maxTries === 0 && !attempt.retryOf && spec.workflowTimeoutS === 0;
+		const hasOneLimit = spec.maxTries === 0 && spec.workflowTimeoutS === 0;
 		if (!facts.isWaiting(spec) || spec.operation !== 'create' || !limitMs || !hasOneLimit)
 			return [];
 		const reports = [...attempt.endings].flatMap(([turn, { at, outputs, error }]) => {
