@@ -102,6 +102,8 @@ export type Item = Known &
 				outputs: IDataObject[];
 				/** The run has failed or was cancelled, and is output all the same. */
 				isUnsuccessful?: boolean;
+				/** Its run is output without waiting for its end. */
+				isNotWaitedFor?: boolean;
 				/** What the agent has written is JSON, and is output as what it says. */
 				isJson?: boolean;
 		  }
@@ -128,7 +130,7 @@ export const NOT_BEGUN: NotBegun = { is: 'notBegun' };
 export function done(
 	{ fingerprints, run, earlier }: Item,
 	outputs: IDataObject[],
-	how: Pick<ItemThatIs<'done'>, 'isUnsuccessful' | 'isJson'> = {},
+	how: Pick<ItemThatIs<'done'>, 'isUnsuccessful' | 'isNotWaitedFor' | 'isJson'> = {},
 ): ItemThatIs<'done'> {
 	return { is: 'done', fingerprints, run, outputs, ...how, earlier };
 }

@@ -74,6 +74,17 @@ test.each([undefined, 90_000])(
 	},
 );
 
+test.each([false, true])(
+	'the node stops at once while a credential cannot be read; checking first: %s',
+	async (checkFirst) => {
+		const hand: Hand = { credential: () => new Promise(() => {}) };
+		const world = new OwnWorld({ count: 2, hand, options: { checkFirst } });
+		world.later(2_000, () => world.stop());
+		const { attempt } = await world.execute();
+		expect(attempt.endedAt! - attempt.beganAt).toBe(2_000);
+	},
+);
+
 test.each(['failure', 'stop'])(
 	'no run is started once the node has to end, while n8n is slow to give the credential: %s',
 	async (how) => {

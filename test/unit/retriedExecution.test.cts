@@ -584,6 +584,36 @@ describe('of an execution that was ended, in a node that the user has changed', 
 		expect(world.requests).toHaveLength(before);
 	});
 
+	test('runs that were not waited for are waited for', async () => {
+		const world = new OwnWorld({
+			count: 2,
+			waits: false,
+			options: { maxConcurrency: 1 },
+			savesProgress: true,
+			onError: 'continueRegularOutput',
+			service: { tripMs: [SECOND, SECOND] },
+		});
+		world.killAfter(1.5 * SECOND);
+		expect((await world.execute()).attempt.status).toBe('crashed');
+		const { jsons } = await world.retry({ workflow: 'saved', edit: { waits: true } });
+		expect(jsons[0]).toMatchObject({ status: 'succeeded', output: '0' });
+		expect(world.started).toEqual([0, 1]);
+	});
+
+	test('what was a dry run has started nothing', async () => {
+		const world = new OwnWorld({
+			count: 4,
+			operation: 'dryRun',
+			savesProgress: true,
+			service: { tripMs: [2 * SECOND, 2 * SECOND] },
+		});
+		world.later(3 * SECOND, () => world.stop());
+		expect((await world.execute()).attempt.status).toBe('canceled');
+		world.world.executions[0]!.operation = 'create';
+		const { jsons } = await world.retry({ workflow: 'saved', changesNode: true });
+		expect(jsons.map(({ output }) => output)).toEqual(['0', '1', '2', '3']);
+	});
+
 	test('nor does one that was set back by less than the wait', async () => {
 		const world = new OwnWorld({
 			count: 4,

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 
-import { execute, type OwnWorld, type Said } from '../support/simulation/ownWorld.cts';
+import { execute, OwnWorld, type Said } from '../support/simulation/ownWorld.cts';
 import { answerOf } from '../support/simulation/world/answers.cts';
 import { itemNumberOf, type Attempt } from '../support/simulation/world/history.cts';
 
@@ -172,4 +172,67 @@ test('a checkpoint comes once the first items have begun, and before any other d
 	const sent = world.requests.filter(({ kind, sentAt }) => kind === 'create' && sentAt < at);
 	expect(sent).toHaveLength(5);
 	expect(world.runs.filter(({ createdAt }) => createdAt < at)).toHaveLength(5);
+});
+
+describe('a checkpoint does not wait for creates that are put off', () => {
+	/** The items whose runs were started twice by n8n's Retry, after n8n was killed at that time. */
+	async function startedTwice(killedAt: number, said: Said) {
+		const world = new OwnWorld({ savesProgress: true, ...said });
+		world.killAfter(killedAt);
+		const { attempt } = await world.execute();
+		expect(attempt.status).toBe('crashed');
+		const first = [...world.started];
+		delete world.world.service.quota;
+		await world.retry({ afterMs: SECOND });
+		const again = world.started.slice(first.length).filter((item) => first.includes(item));
+		return { attempt, first, again };
+	}
+
+	test('by a limit of requests', async () => {
+		const { attempt, first, again } = await startedTwice(240 * SECOND, {
+			count: 120,
+			service: {
+				tripMs: [100, 100],
+				limiter: { kind: 'fixed', limit: 8, windowMs: 30_000, retryAfter: 'seconds' },
+			},
+			runOf: () => ({ durationMs: 5 * SECOND }),
+		});
+		expect(first.length).toBeGreaterThan(8);
+		expect(checkpointOf(attempt).at).toBeLessThan(MINUTE);
+		expect(again).toEqual([]);
+	});
+
+	test.each([10, 40])('by a limit of runs, of %d items', async (count) => {
+		const { attempt, first, again } = await startedTwice(10 * MINUTE, {
+			count,
+			service: { tripMs: [100, 100], quota: { runs: 9 } },
+			runOf: () => ({ durationMs: 15 * MINUTE }),
+		});
+		expect(first).toHaveLength(9);
+		expect(checkpointOf(attempt).at).toBeLessThan(10 * SECOND);
+		expect(again).toEqual([]);
+	});
+
+	test('but for one that is under way, beside which others begin', async () => {
+		const unanswered = {
+			kind: 'timeout',
+			on: 'create',
+			share: 1,
+			isDone: true,
+			status: 0,
+		} as const;
+		const { world, attempt } = await execute({
+			count: 40,
+			savesProgress: true,
+			onError: 'continueRegularOutput',
+			service: { tripMs: [100, 100], faults: [{ ...unanswered, share: 0.1, untilMs: 50 }] },
+			runOf: () => ({ durationMs: 5 * MINUTE }),
+		});
+		const lost = world.requests.filter(({ kind, status }) => kind === 'create' && !status);
+		expect(lost).not.toEqual([]);
+		const { at } = checkpointOf(attempt);
+		expect(at).toBeGreaterThanOrEqual(Math.max(...lost.map(({ answeredAt }) => answeredAt)));
+		expect(world.runs.filter(({ createdAt }) => createdAt < at)).toHaveLength(40);
+		expect(world.started).toHaveLength(40);
+	});
 });

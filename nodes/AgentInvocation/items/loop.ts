@@ -7,8 +7,11 @@ import type { Items, LoopEnd, Work } from './work';
 /** The most items that are beginning at once, which keeps deadlines of creates from expiring in the queue. */
 const MOST_BEGINNING = 100;
 
-/** How long the others wait for a checkpoint while one of the first items takes long to begin, in ms. */
+/** How long a checkpoint waits for those of the first items that take long to begin, in ms. */
 const CHECKPOINT_WAIT_MS = 5_000;
+
+/** How long the others wait for those to be recalled, in ms. Only what was sent already takes longer. */
+const RECALL_MS = 1_000;
 
 /** With so many items under way, each perhaps with a connection of its own, none is polled. */
 const MOST_UNDER_WAY = 1_000;
@@ -38,9 +41,15 @@ export class Loop {
 	private beginning = 0;
 
 	/** How many begin before a checkpoint; Infinity if none is made. */
-	private readonly beforeCheckpoint: number;
+	private beforeCheckpoint: number;
 
-	/** When the others begin though some of these still are beginning; Infinity until one has begun. */
+	/** Those of them that are beginning now. */
+	private readonly firstBeginning = new Set<number>();
+
+	/** When these are recalled, so that the checkpoint can be made; Infinity until one has begun, and from then on. */
+	private recallAt = Infinity;
+
+	/** When the others begin though some of these still are beginning; Infinity until they are recalled. */
 	private othersBeginAt = Infinity;
 
 	private readonly trial: Trial;
@@ -102,23 +111,20 @@ export class Loop {
 		return isFull && this.leftToBegin > 0 ? this.trial.endsAt : Infinity;
 	}
 
-	/**
-	 * Whether items wait for the checkpoint. If they begin before it, it is made as soon as no item is beginning.
-	 */
+	/** Whether items wait for the checkpoint. If they begin before it, it is made as soon as the first ones have begun. */
 	private get areWaitingForCheckpoint(): boolean {
-		const areNext = this.begun === this.beforeCheckpoint && this.leftToBegin > 0;
-		return areNext && clock.now() < this.othersBeginAt;
+		return this.begun === this.beforeCheckpoint && clock.now() < this.othersBeginAt;
 	}
 
 	/** Begins and polls what is due now, unless the loop is over. */
 	private doWhatIsDue(): LoopEnd | undefined {
 		if (this.work.cancel?.aborted) return { is: 'cancelled' };
 		if (this.failure) return this.failure;
-		const left = this.waiting.size + this.leftToBegin;
-		if (this.begun >= this.beforeCheckpoint && this.beginning === 0 && left > 0) {
-			return { is: 'checkpoint' };
-		}
 		const now = clock.now();
+		if (now >= this.recallAt) this.recall(now);
+		const left = this.waiting.size + this.leftToBegin;
+		const haveFirstBegun = this.begun >= this.beforeCheckpoint && this.firstBeginning.size === 0;
+		if (haveFirstBegun && left + this.beginning > 0) return { is: 'checkpoint' };
 		this.poll(now);
 		this.beginMore(now);
 		return this.underWay.size + left === 0 ? (this.heldBack ?? { is: 'worked' }) : undefined;
@@ -132,15 +138,26 @@ export class Loop {
 			this.nextToBegin++;
 			this.begun++;
 			this.beginning++;
+			const isFirst = this.begun <= this.beforeCheckpoint && this.beforeCheckpoint < Infinity;
+			if (isFirst) this.firstBeginning.add(next.index);
 			const { isOn: isOnTrial } = this.trial;
 			void this.step(next.index, async (signal) => {
 				const begun = await this.work.begin(next.item, next.index, signal, isOnTrial);
 				this.beginning--;
-				if (this.begun <= this.beforeCheckpoint)
-					this.othersBeginAt = clock.now() + CHECKPOINT_WAIT_MS;
+				this.firstBeginning.delete(next.index);
+				const isToRecall = isFirst && this.othersBeginAt === Infinity;
+				if (isToRecall) this.recallAt = clock.now() + CHECKPOINT_WAIT_MS;
 				return begun;
 			});
 		}
+	}
+
+	/** Takes back those of the first items that still wait for their turn. They begin after the checkpoint. */
+	private recall(now: number): void {
+		this.recallAt = Infinity;
+		this.othersBeginAt = now + RECALL_MS;
+		this.beforeCheckpoint = this.begun;
+		for (const index of this.firstBeginning) this.underWay.get(index)?.abort();
 	}
 
 	private poll(dueBy: number): void {
@@ -182,7 +199,7 @@ export class Loop {
 	private async untilNextStep(): Promise<LoopEnd | undefined> {
 		const { trialEndsAt } = this;
 		const othersBeginAt = this.areWaitingForCheckpoint ? this.othersBeginAt : Infinity;
-		const due = Math.min(this.waiting.dueAt, trialEndsAt, othersBeginAt);
+		const due = Math.min(this.waiting.dueAt, trialEndsAt, this.recallAt, othersBeginAt);
 		// Nothing more can start before one of those under way has ended.
 		if (this.underWay.size >= MOST_UNDER_WAY) return await this.untilNews(Infinity);
 		if (this.underWay.size > 0 || trialEndsAt < Infinity) return await this.untilNews(due);

@@ -86,9 +86,10 @@ export class NodePass {
 			idle: (waits) => whenToPark(parking, waits, clock.now()),
 		};
 		if (check) {
-			await checkItems(work, memory, count, async (item, index, signal) =>
-				check(item, await this.open(index, item, signal)),
-			);
+			await checkItems(work, memory, count, async (item, index, signal) => {
+				const opened = await orAborted(this.open(index, item, signal), signal);
+				return opened && (await check(item, opened));
+			});
 		}
 		const end = await new Loop(work, memory, count).run();
 		if (end.is === 'parked' || end.is === 'checkpoint') return this.suspend(end);
@@ -138,7 +139,8 @@ export class NodePass {
 			if (thrown instanceof UnsafeError) this.unsafe ??= thrown.failure;
 			// The item as it was noted last: a run may have been started before this was thrown.
 			const reached = memory.item(index);
-			return signal.aborted ? reached : failed(reached, failureOf(thrown));
+			const isRecalled = signal.aborted && reached.is !== 'inDoubt';
+			return isRecalled ? reached : failed(reached, failureOf(thrown));
 		}
 	}
 
@@ -159,12 +161,14 @@ export class NodePass {
 
 	/** Asks the engine for a suspension, after which it runs the node again. */
 	private suspend(end: LoopEnd & { is: 'parked' | 'checkpoint' }): NodeOutput {
-		const { context, memory, source, parking, startsRuns, count } = this;
+		const { context, operation, memory, source, parking, count } = this;
 		// Stored dates are those of the machine's clock, which may have been changed meanwhile.
 		const { changedBy } = parking.time;
 		this.noteAll((item) => (item.is === 'waiting' ? movedBy(item, changedBy) : item));
 		const resumesOn = end.is === 'parked' ? Math.ceil(clock.dateOf(end.resumesAt)) : undefined;
 		const retriesOnFail = mostAttempts(context) > 1;
+		// Dry runs start none.
+		const startsRuns = this.items.some((_, index) => operation.startsRun?.(context, index));
 		const facts = { source, startsRuns, retriesOnFail, count };
 		memory.suspension = { ...facts, resumesOn, beganOn: clock.date(), hints: [...parking.hints] };
 		const runs = this.items.filter(({ is }) => is === 'waiting').length;

@@ -51,7 +51,10 @@ async function withOptionsOfNow(
 	try {
 		const work = { context, itemIndex: index, parking };
 		const { waits, options, where } = await readWaitPlan(work, operation.runs === 'starts');
-		if (item.is === 'done') return waits ? resultOfNow(item, options) : item;
+		if (item.is === 'done') {
+			if (!waits) return item;
+			return item.isNotWaitedFor ? toBegin(recordsOf(item)) : resultOfNow(item, options);
+		}
 		return waits ? withOptions(item, { options, where }, parking) : toBegin(recordsOf(item));
 	} catch (thrown) {
 		// n8n may have lost what an option's expression reads.

@@ -167,7 +167,8 @@ function waitOrOutput(
 		});
 	}
 	const { lastSeen } = known;
-	return waits || !lastSeen ? waiting : done(waiting, [outputOf(lastSeen, run)]);
+	if (waits || !lastSeen) return waiting;
+	return done(waiting, [outputOf(lastSeen, run)], { isNotWaitedFor: true });
 }
 
 /** Why no run was started, if the request was not carried by the deadline. */
