@@ -405,4 +405,28 @@ export const found: PlantedDefect[] = [
 		'\t\tgraceBeganOn: undefined,\n',
 		'',
 	),
+	plant(
+		'creates that wait for their turn hold up the checkpoint',
+		'items/loop.ts',
+		'if (now >= this.recallAt) this.recall(now);',
+		'',
+	),
+	plant(
+		'a batch keeps the checkpoint from being made',
+		'items/loop.ts',
+		'&& this.firstBeginning.size === 0;',
+		'&& this.beginning === 0;',
+	),
+	plant(
+		'what was a dry run may have started a run',
+		'items/nodePass.ts',
+		'const startsRuns = this.items.some(',
+		'const startsRuns = this.startsRuns || this.items.some(',
+	),
+	plant(
+		'what was not waited for is output as it was after a crash',
+		'items/toThisPass.ts',
+		'return item.isNotWaitedFor ?',
+		'return item.isNotWaitedFor === null ?',
+	),
 ];

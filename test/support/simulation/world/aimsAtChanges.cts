@@ -42,6 +42,7 @@ export const changedNodes: fc.Arbitrary<Part> = fc.record({
 	executions: one(
 		executionWith({
 			...creates,
+			operation: mostly<ExecutionSpec['operation']>('create', 5, fc.constant('dryRun')),
 			items: fc.oneof(
 				itemsOf(itemThatTakes(fc.oneof(ms(60_000), ms(900_000))), 1, 4),
 				itemsOf(itemThatTakes(fc.oneof(ms(60_000), ms(900_000))), 12, 25),

@@ -97,9 +97,12 @@ export const retryOfChanged: fc.Arbitrary<RetrySpec> = fc
 			1,
 			fc
 				.record({
-					operation: sometimes<EditSpec['operation']>(1, fc.constantFrom('get', 'dryRun')),
+					operation: sometimes<EditSpec['operation']>(
+						1,
+						fc.constantFrom('get', 'dryRun', 'create'),
+					),
 					values: sometimes(2, fc.constantFrom(1, 2)),
-					waits: sometimes(3, fc.constant(false)),
+					waits: sometimes(3, fc.boolean()),
 					maxTries: sometimes(3, fc.constantFrom(0, 2)),
 					options: sometimes(
 						2,

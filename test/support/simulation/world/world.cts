@@ -180,7 +180,7 @@ export interface RetrySpec {
 
 /** What a user changes in the node before a Retry, and changes back before the next. */
 export interface EditSpec {
-	operation?: 'get' | 'dryRun';
+	operation?: 'create' | 'get' | 'dryRun';
 	/** The items have other values; those with the same number have the same ones. */
 	values?: number;
 	waits?: boolean;

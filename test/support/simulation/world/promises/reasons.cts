@@ -60,6 +60,12 @@ function isUnclear({ kind, status, fault, isOwn, answeredAt, isCut }: SeenReques
 const crashed = ({ history }: Facts, { attempt }: SaidFailure) =>
 	history.attempts.some(({ index, status }) => index === attempt.index && status === 'crashed');
 
+/** Whether an attempt up to this one was to start runs. */
+const mayHaveSentCreate = (facts: Facts, { attempt }: SaidFailure) =>
+	facts.history.attempts.some(
+		(one) => one.index === attempt.index && facts.spec(one).operation === 'create',
+	);
+
 /** Whether a dry run of the execution, or of one that it is a Retry of, has started a run. */
 function wasDryRunStarted({ history }: Facts, { attempt }: SaidFailure): boolean {
 	return history.requests.some(
@@ -77,6 +83,7 @@ const CLAIMS: Claim[] = [
 			wasDryRunStarted(facts, failure) ||
 			// A dry run starts nothing, whatever has come before.
 			(facts.spec(failure.attempt).operation !== 'dryRun' &&
+				mayHaveSentCreate(facts, failure) &&
 				(sent.some(isUnclear) ||
 					crashed(facts, failure) ||
 					hasStopped(facts, failure) ||

@@ -79,6 +79,39 @@ function suspensionOf(memory: string, turn: number): object | undefined {
 	return agentInvocation?.byRunIndex[turn]?.suspension;
 }
 
+/** How long the first items wait for one another before n8n saves progress, in ms, beside their round trips. */
+const SAVED_WITHIN_MS = 6_000;
+
+/** With 'Save execution progress', n8n stores what the first items have started, whatever holds up others of them. */
+export function progressIsSaved(facts: Facts): string[] {
+	const { history } = facts;
+	const { service, version } = history.world;
+	// What is under way is waited for.
+	const isHeldUp = service.faults.some(
+		({ kind, on }) => ['timeout', 'drips'].includes(kind) && on !== 'poll' && on !== 'list',
+	);
+	if (isHeldUp || version.startsWith('3.')) return [];
+	return history.attempts.flatMap((attempt) => {
+		const spec = facts.spec(attempt);
+		const { endedAt = Infinity, retryOf, saves } = attempt;
+		const isSimple = spec.maxTries === 0 && spec.turns === 1 && !retryOf && !spec.credentialAway;
+		if (!spec.savesProgress || spec.host !== 'n8n' || !isSimple) return [];
+		const created = history.requests.filter(
+			({ kind, execution, status, isOwn, isCut }) =>
+				kind === 'create' && execution === attempt && status === 202 && isOwn && !isCut,
+		);
+		const firstAt = Math.min(...created.map(({ answeredAt }) => answeredAt));
+		const most = Number(spec.options.maxConcurrency ?? 0) || 10;
+		const eachMs = SAVED_WITHIN_MS + 4 * service.tripMs[1];
+		const by = firstAt + Math.min(most, spec.items.length) * eachMs;
+		const isSaved = saves.some(({ at, why }) => why !== 'begin' && at >= firstAt && at <= by);
+		if (isSaved || endedAt <= by) return [];
+		return [
+			`execution ${attempt.id} has started a run at ${Math.round(firstAt)}, and nothing was saved until ${Math.round(by)}`,
+		];
+	});
+}
+
 /** Whether a second run may be started for an item that has started one. */
 function maySupersede(
 	facts: Facts,
