@@ -36,24 +36,6 @@ export class AgentInvocation implements INodeType {
 		usableAsTool: true,
 		credentials: [{ name: 'agentInvocationApi', required: true }],
 		waitingNodeTooltip: waitingTooltip,
-		hints: [
-			{
-				message:
-					"These runs continue at the service. To get a result later, use 'Get a run' with the agent_id and run_id from its output item.",
-				displayCondition:
-					'={{ $parameter["operation"] === "create" && $parameter["waitForCompletion"] === false && !$parameter["dryRun"] }}',
-				whenToDisplay: 'afterExecution',
-				location: 'outputPane',
-			},
-			{
-				message:
-					'This was a dry run. Its output is the prompt and the parameters that a run would get.',
-				displayCondition:
-					'={{ $parameter["operation"] === "create" && $parameter["dryRun"] === true }}',
-				whenToDisplay: 'afterExecution',
-				location: 'outputPane',
-			},
-		],
 		properties: operationFields,
 	};
 

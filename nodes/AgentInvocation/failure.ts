@@ -1,3 +1,4 @@
+import { labels } from './labels';
 import { boundAll } from './wording';
 
 /** What is known about a failure. An error item carries it as `details`. */
@@ -18,6 +19,8 @@ export interface Failure {
 	/** What to do about it. Plain text: it is escaped where n8n renders it. */
 	description: string;
 	details: FailureDetails;
+	/** What a model that uses the node as its tool is to do, if it cannot do what the description says. */
+	advice?: string;
 	/**
 	 * If an expression cannot be evaluated, and nothing else is said: the context of n8n's error, with
 	 * which its editor explains that (docs/n8n.md, Errors).
@@ -66,6 +69,9 @@ export function failureOf(thrown: unknown): Failure {
 	const expression = boundAll(error.context ?? {});
 	const cause = asText(expression.nodeCause ?? '');
 	if (!message.includes(cause)) failure.message += ` ('${cause}')`;
+	const label = labels[asText(expression.parameter ?? '').replace(/\..*/, '')];
+	if (label) failure.message = `The expression in '${label}' failed: ${failure.message}`;
+	failure.description ||= 'Correct the expression, or the value that it reads.';
 	return { ...failure, expression };
 }
 

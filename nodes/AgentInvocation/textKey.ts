@@ -1,8 +1,13 @@
+/** Characters that may come with a pasted text, and that nobody sees. */
+export const INVISIBLE = /[\u00AD\u200B-\u200F\u202A-\u202E\u2060\u2066-\u2069\uFEFF]/g;
+
 /**
- * The same text for all texts that differ only in case or Unicode form, such as the two forms of 'é'. Also
- * in capitals: some small letters have the same capital, and that of 'ß' is 'SS'; but 'ẞ' stays itself, so small
- * letters come first. A final 'ς' becomes 'σ', since the text may be part of a longer one.
+ * The same text for all texts that look the same but for case and the width of a space: they may differ in invisible
+ * characters, or in Unicode form, such as the two forms of 'é'. Also in capitals: some small letters have the same
+ * capital, and that of 'ß' is 'SS'; but 'ẞ' stays itself, so small letters come first. A final 'ς' becomes 'σ', since
+ * the text may be part of a longer one.
  */
 export function textKey(text: string): string {
-	return text.toLowerCase().toUpperCase().toLowerCase().replaceAll('ς', 'σ').normalize('NFC');
+	const letters = text.toLowerCase().toUpperCase().toLowerCase().replaceAll('ς', 'σ');
+	return letters.replace(INVISIBLE, '').replace(/\s+/g, ' ').normalize('NFC');
 }

@@ -90,6 +90,15 @@ test.each([
 	expect(readThrown(thrown, false).kind).toBe('connectionLost');
 });
 
+test.each([
+	[{ secureConnecting: true }, 'notConnected'],
+	[{ secureConnecting: false }, 'connectionLost'],
+	[undefined, 'connectionLost'],
+])('a reset amid the handshake comes before the request: %j', (socket, kind) => {
+	const cause = Object.assign(systemError('ECONNRESET', 'read'), { request: { socket } });
+	expect(readThrown(new Error('n8n says', { cause }), false).kind).toBe(kind);
+});
+
 test('a request that Node.js refuses to send was not sent', () => {
 	const cause = systemError('ERR_INVALID_CHAR', 'setHeader');
 	expect(readThrown(new Error('n8n says', { cause }), false).kind).toBe('notSent');
@@ -127,6 +136,12 @@ describe('a response', () => {
 		// A proxy has not let it pass.
 		[407, '<html>', 'notConnected'],
 		[403, ENVELOPE, 'unlisted'],
+		// A documented code is the service's own, whatever else is missing.
+		[403, '{"error":{"code":"invalid_api_key","message":"No"}}', 'rejected'],
+		[400, '{"error":{"code":"unknown_parameter","message":"No","request_id":17}}', 'rejected'],
+		[404, '{"error":{"code":"run_not_found","message":"No","request_id":null}}', 'unknownRun'],
+		[400, '{"error":{"code":null,"message":"Bad agent","request_id":"r"}}', 'rejected'],
+		[400, '{"error":{"code":"unknown_parameter","request_id":"r"}}', 'foreign'],
 		[403, '{"message":"Forbidden"}', 'foreign'],
 		[408, '', 'foreign'],
 		[429, '<html>', 'rateLimited'],

@@ -26,6 +26,20 @@ test('what is not set is as by default: it waits, in text, and starts the run on
 	expect(hints).toEqual([]);
 });
 
+test.each<[string, Said, RegExp[]]>([
+	['runs that go on', { waits: false }, [/^These runs continue at the service/]],
+	['a dry run', { operation: 'dryRun' }, [/^This was a dry run/]],
+	['no run', { waits: false, hand: { respond: () => ({ statusCode: 401 }) } }, []],
+	[
+		'what an expression has joined',
+		having({ parametersJson: { a: 'of [object Object]' } }),
+		[/^The value of parameter 'a' contains/],
+	],
+])('there is a hint at %s', async (_, said, says) => {
+	const { hints } = await execute({ onError: 'continueRegularOutput', ...said });
+	expect(hints).toEqual(says.map((one) => expect.stringMatching(one) as string));
+});
+
 test.each([undefined, null, ''])(
 	'a run whose creation shows the status %j counts as pending',
 	async (status) => {

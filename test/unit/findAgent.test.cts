@@ -56,6 +56,9 @@ test('what to do about it is to choose an agent', () => {
 test.each<[unknown, string]>([
 	[' 123e4567-e89b-12d3-a456-426614174000 ', '123e4567-e89b-12d3-a456-426614174000'],
 	[7, '7'],
+	['"a-1"', 'a-1'],
+	['(a-1).', 'a-1'],
+	['\u200ba-1\u2060', 'a-1'],
 ])('%j as a run ID is %s', (given, value) => {
 	expect(outcomeOf(() => readRunId(given))).toEqual({ ok: true, value });
 });
@@ -70,6 +73,10 @@ test.each<[unknown, string]>([
 	[{}, "'Run ID' is not a run ID: an object"],
 ])('%j as a run ID: %s', (given, message) => {
 	expect(outcomeOf(() => readRunId(given))).toEqual(failing(message));
+});
+
+test('an ID may have been pasted with what nobody sees', () => {
+	expect(readAgentId('\u200b42\ufeff')).toBe(42);
 });
 
 test('names that differ in case or in the space around them are the same', () => {

@@ -46,6 +46,10 @@ describe('a run', () => {
 		[{ status: 'failed', error: '' }, 'failed'],
 		[{ status: 'cancelled', error: 'odd' }, 'was cancelled at the service'],
 		[{ status: 'expired', completed_at: '2026-01-01' }, "ended as 'expired'"],
+		[
+			{ status: 'expired', completed_at: '2026-01-01', error: 'It took too long.' },
+			"ended as 'expired': It took too long",
+		],
 	])('that ended so fails: %j', async (shown, end) => {
 		const { error, ids, named } = await get(shown);
 		expect(error).toMatchObject({

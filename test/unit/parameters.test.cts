@@ -53,11 +53,17 @@ describe('values of any kind', () => {
 		);
 	});
 
+	test.each([NaN, Infinity])('but %p is no number that could be sent', async (value) => {
+		await expectRefusal(
+			read({ specifyParameters: 'json', parametersJson: { city: value } }),
+			"The value of parameter 'city' is not a number",
+			/^The expression could not read it/,
+		);
+	});
+
 	test.each([
 		[[], 'an array'],
 		[{}, 'an object'],
-		[NaN, 'not a number'],
-		[Infinity, 'not a number'],
 		['[object Object] ', 'an object'],
 	])('but %j is refused', async (value, kind) => {
 		await expectRefusal(
@@ -98,7 +104,7 @@ test.each([
 	await expectRefusal(
 		read({ specifyParameters: 'json', parametersJson: { day: value } }),
 		"The value of parameter 'day' is not a valid date",
-		/^The expression could not read the date/,
+		/^The expression could not read it/,
 	);
 });
 
@@ -220,6 +226,34 @@ describe('fields', () => {
 			}
 		});
 
+		test.each([['Region'], ['region '], ['\ufeffregion'], ['REG\u00adION']])(
+			'are found where the name of a field looks the same: %j',
+			async (field) => {
+				const given = { ...listing({ name: 'region' }), items: [{ json: { [field]: 'Lazio' } }] };
+				expect(await read(mapped, given)).toEqual(bound({ region: 'Lazio' }));
+			},
+		);
+
+		test('but not where it is that of another parameter', async () => {
+			const given = {
+				...listing({ name: 'region' }, { name: 'Region' }),
+				items: [{ json: { Region: 'Lazio' } }],
+			};
+			expect(await read(mapped, given)).toEqual(bound({ Region: 'Lazio' }));
+		});
+
+		test('nor where it is not the only one', async () => {
+			const given = {
+				...listing({ name: 'region' }),
+				items: [{ json: { Region: 'Lazio', 'region ': 'Lazio' } }],
+			};
+			await expectRefusal(
+				read(mapped, given),
+				"Several fields of the input item may be parameter 'region': 'Region', 'region '",
+				/^Keep one of them/,
+			);
+		});
+
 		test('are those of exactly this name, where there are both forms', async () => {
 			const [one, other] = ['région'.normalize('NFC'), 'région'.normalize('NFD')];
 			for (const name of [one, other]) {
@@ -288,7 +322,7 @@ describe('name-value pairs', () => {
 		async (pair) => {
 			await expectRefusal(
 				pairs([{ name: 'a', value: 1 }, pair]),
-				"A name under 'Parameters' is empty",
+				"A name under 'Parameters' is empty or not a text",
 				/^Give each value the name of one of the agent's parameters, or remove the pair\.$/,
 			);
 		},

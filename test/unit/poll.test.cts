@@ -214,8 +214,13 @@ describe('at the time limit', () => {
 				return { baseUrl: 'https://agents.example.com/api/v1', apiKey: apiKeyOf(0) };
 			},
 		};
-		const options = { timeout: 2 };
-		const world: OwnWorld = new OwnWorld({ count: 3, savesProgress: true, hand, options });
+		const world: OwnWorld = new OwnWorld({
+			count: 3,
+			savesProgress: true,
+			onError: 'continueRegularOutput',
+			hand,
+			options: { timeout: 2 },
+		});
 		return world;
 	}
 
@@ -226,7 +231,13 @@ describe('at the time limit', () => {
 		const { attempt } = await world.execute();
 		expect(attempt.saves.at(-1)!.memory).toContain('graceBeganOn');
 		failures = 3;
-		expect((await world.retry({ afterMs: 600 * SECOND })).jsons).toHaveLength(3);
+		const { jsons } = await world.retry({ afterMs: 600 * SECOND });
+		// The last one may have been begun by then.
+		expect(jsons).toMatchObject([
+			{ output: '0' },
+			{ output: '1' },
+			{ error: expect.stringContaining('may have started') as string },
+		]);
 	});
 
 	test.each([3_600, -3_600])('n8n may set its clock by %d s meanwhile', async (by) => {
@@ -234,7 +245,8 @@ describe('at the time limit', () => {
 			sentAt < 35 * SECOND ? { statusCode: 503 } : undefined,
 		);
 		world.later(5 * SECOND, () => world.setClock(by * SECOND));
-		expect((await world.execute()).jsons).toHaveLength(3);
+		const { jsons } = await world.execute();
+		expect(jsons.map(({ output }) => output)).toEqual(['0', '1', '2']);
 	});
 
 	test('an answer to what was sent before is none', async () => {
@@ -311,8 +323,20 @@ describe('run_not_found', () => {
 		const { isDone, ms } = await wait(HOUR, unknownFor(Infinity));
 		expect(isDone).toBe(false);
 		expect(ms).toBeGreaterThanOrEqual(10 * SECOND);
-		expect(ms).toBeLessThan(15 * SECOND);
+		expect(ms).toBeLessThan(40 * SECOND);
 	});
+
+	test.each<[Said['operation']]>([['create'], ['get']])(
+		'is asked for again where the service has shown the run: %s',
+		async (operation) => {
+			let strays = 0;
+			const stray = (_: number, { sentAt }: SeenRequest) =>
+				sentAt > 60 * SECOND && ++strays % 6 < 4 ? envelope(404, 'run_not_found') : undefined;
+			const { isDone } = await wait(HOUR / 4, stray, { operation, waits: true });
+			expect(isDone).toBe(true);
+			expect(strays).toBeGreaterThan(12);
+		},
+	);
 
 	test('is believed at once of a run that was not created here', async () => {
 		const said: Said = { operation: 'get' };

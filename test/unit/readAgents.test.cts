@@ -396,6 +396,8 @@ test.each([
 	[{ agents: [] }, true],
 	[{ agents: [null, { id: 1 }] }, true],
 	[{ agents: [null, 'odd'] }, false],
+	[{ agents: null, pagination: { total: 0 } }, true],
+	[{ agents: null }, false],
 	[{ agents: {} }, false],
 	[{}, false],
 	[[], false],

@@ -1,3 +1,4 @@
+import { labels } from '../../nodes/AgentInvocation/labels.ts';
 import type { IDataObject, INodeProperties, INodePropertyOptions } from 'n8n-workflow';
 
 import { AgentInvocation } from '../../nodes/AgentInvocation/AgentInvocation.node.ts';
@@ -131,6 +132,15 @@ test('an option that is not added is the default, and one whose expression gives
 
 describe('every parameter of the node', () => {
 	const { properties } = new AgentInvocation().description;
+
+	test('is called in messages what the editor calls it', () => {
+		const ofTop = properties.filter(({ type, name }) => {
+			return type !== 'notice' && !['resource', 'operation', 'aboutParameters'].includes(name);
+		});
+		// Those that follow say of the first one of their name that it is not sent.
+		const named = ofTop.map(({ name, displayName }) => [name, displayName]);
+		expect(labels).toEqual(Object.fromEntries(named.reverse()));
+	});
 
 	interface Known {
 		field: INodeProperties;

@@ -51,6 +51,13 @@ test.each(['9999999999999999999999', 'Fri, 31 Dec 9999 23:59:59 GMT', '86400'])(
 	},
 );
 
+test.each(['2026-01-01T00:00:40', `${Date.UTC(2026, 0, 1) / SECOND + 40}`])(
+	'%s is a date, too',
+	async (asked) => {
+		expect(await polls(1, toFirstPoll(asked))).toEqual([0, 40]);
+	},
+);
+
 test.each([
 	'Sun, 06 Nov 1994 08:49:37 GMT',
 	'Sunday, 06-Nov-94 08:49:37 GMT',

@@ -1,9 +1,10 @@
-import type { Answer } from '../../nodes/AgentInvocation/service/answer.ts';
+import { readResponse, type Answer } from '../../nodes/AgentInvocation/service/answer.ts';
 import { answerKinds, type AnswerKind } from '../../nodes/AgentInvocation/service/answerKinds.ts';
 import {
 	explainAnswer,
 	explanationsByCode,
 } from '../../nodes/AgentInvocation/service/explainAnswer.ts';
+import { isRun } from '../../nodes/AgentInvocation/service/types.ts';
 
 // What is said of each answer, word for word: a change shows in the snapshot, to be read there once more.
 const baseUrl = 'https://agents.example.com/api/v1';
@@ -96,9 +97,29 @@ test('a 401 is about the key, whatever its code', () => {
 	expect(explainAnswer(answer, { baseUrl }).message).toBe(
 		'The service does not accept the API key',
 	);
-	expect(explainAnswer({ ...answer, status: 404 }, { baseUrl }).message).toBe(
-		'The service rejected the request',
-	);
+	expect(explainAnswer({ ...answer, status: 400 }, { baseUrl }).message).toBe('No');
+});
+
+test('a 404 of another code may be about the address', () => {
+	const answer = {
+		kind: 'rejected' as const,
+		status: 404,
+		serviceError: { code: 'not_found', message: 'No', requestId: 'r' },
+	};
+	expect(explainAnswer(answer, { baseUrl: 'https://a.example.com/api/v1/agents' })).toMatchObject({
+		message: 'The service did not find what was asked for',
+		description:
+			"The credential's 'Base URL' usually ends in /api/v1, and this one does not. The service says: No",
+	});
+});
+
+test.each([
+	[403, 'A firewall or a proxy in front of the service refused the request'],
+	[407, 'The proxy that n8n uses asks for a user name and a password'],
+	[413, 'The request is too large for the service, or for a proxy in front of it'],
+])('a %d without the envelope is that of something in between', (status, message) => {
+	const answer = readResponse({ statusCode: status, headers: {}, body: '<html>' }, isRun);
+	expect(explainAnswer(answer, { baseUrl }).message).toBe(message);
 });
 
 test('what was not sent is not explained by the error of another request', () => {

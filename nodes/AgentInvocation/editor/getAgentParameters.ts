@@ -8,6 +8,7 @@ import { isTool } from '../engine/host';
 import { toEditorError } from '../engine/nodeError';
 import { fail } from '../failure';
 import { isIn, listedOf, pick, readAgent } from '../operations/findAgent';
+import { createFields } from '../operations/run/create';
 import { readKeptAgents } from '../service/agents';
 import { openService } from '../service/service';
 import type { Agent, AgentParameter } from '../service/types';
@@ -62,10 +63,10 @@ export async function findChosenAgent(
 
 /**
  * Fields of a tool. n8n names the argument that the model fills in after the field, with '_' for many characters: it
- * has no asterisk, and a number where two fields would share one argument.
+ * has no asterisk, and a number where it would share its argument with another one, or with one of the node's own.
  */
 function toToolFields(parameters: AgentParameter[]): ResourceMapperField[] {
-	const taken = new Set<string>();
+	const taken = new Set(createFields.map(({ displayName }) => argumentOf(displayName)));
 	return parameters.map((parameter) => {
 		let shown = parameter.name;
 		for (let next = 2; taken.has(argumentOf(shown)); next++) shown = `${next} ${parameter.name}`;

@@ -18,11 +18,11 @@ export async function toErrorItem(
 	failure: Failure,
 	itemIndex: number,
 ): Promise<INodeExecutionData> {
-	const { message, description, details } = failure;
+	const { message, description, details, advice = description } = failure;
 	// n8n recognises an error item by these two keys alone. In a tool, which has no error output, `advice` may be
 	// added.
 	const error = { error: bound(message), details: { ...details } };
-	const json = withAdvice(context, error, description);
+	const json = withAdvice(context, error, advice);
 	const pairedItem = { item: itemIndex };
 	const hasErrorOutput = context.getNode().onError === 'continueErrorOutput' && !isTool(context);
 	if (!hasErrorOutput) return { json, pairedItem };

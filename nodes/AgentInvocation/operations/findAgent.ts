@@ -28,9 +28,9 @@ export function readAgent(given: unknown): GivenAgent {
 	return readText(given.value, 'Agent') || readAgentId('');
 }
 
-/** The same text for all names that differ only in case, Unicode form or surrounding space. */
+/** The same text for all names that look the same (see {@link textKey}). */
 export function nameKey(name: string): string {
-	return textKey(name.trim());
+	return textKey(name).trim();
 }
 
 export function byName(agents: Agent[]): AgentsByName {

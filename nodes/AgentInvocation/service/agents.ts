@@ -82,7 +82,8 @@ class AgentList {
 		if (++this.pages > MOST_PAGES) refuseEndless();
 		const asked = Math.min(limit - this.agents.size, LARGEST_PAGE);
 		const request = listAgents(asked, this.next);
-		const { agents, pagination } = await read(service, request, {}, patience);
+		const { agents: listed, pagination } = await read(service, request, {}, patience);
+		const agents = listed ?? [];
 		const total = typeof pagination?.total === 'number' ? pagination.total : undefined;
 		this.hasTotalChanged ||=
 			this.total !== undefined && total !== undefined && total !== this.total;

@@ -1,6 +1,6 @@
 import { asText } from '../failure';
 import type { AnswerKind } from './answerKinds';
-import { isJsonObject, readServiceError, type ServiceError } from './types';
+import { isErrorCode, isJsonObject, readServiceError, type ServiceError } from './types';
 
 /** What became of one request. Sending never throws: the caller judges the answer by its kind. */
 export interface Answer<T = unknown> {
@@ -50,13 +50,13 @@ export function readResponse<T>(
 		if (json && hasShape(json.value)) return { kind: 'ok', ...facts, body: json.value };
 		return { kind: 'foreign', ...facts };
 	}
-	return { kind: kindOfStatus(status, serviceError !== undefined), ...facts };
+	return { kind: kindOfStatus(status, serviceError), ...facts };
 }
 
 /** The statuses below 500 that `sandbox/openapi.yaml` lists for some request, except 429. */
 const LISTED = [400, 401, 404];
 
-function kindOfStatus(status: number, hasEnvelope: boolean): AnswerKind {
+function kindOfStatus(status: number, error: ServiceError | undefined): AnswerKind {
 	if (status === 429) return 'rateLimited';
 	if (status >= 500) return 'serverError';
 	// A rejected key may come with any body.
@@ -64,7 +64,11 @@ function kindOfStatus(status: number, hasEnvelope: boolean): AnswerKind {
 	// A proxy has not let the request pass.
 	if (status === 407) return 'notConnected';
 	// Without the envelope, the answer is a gateway's.
-	if (status >= 400 && hasEnvelope) return LISTED.includes(status) ? 'rejected' : 'unlisted';
+	if (status >= 400 && error) {
+		if (error.code === 'run_not_found') return 'unknownRun';
+		const isListed = LISTED.includes(status) || isErrorCode(error.code);
+		return isListed ? 'rejected' : 'unlisted';
+	}
 	if (status === 302 || status === 303) return 'seeOther';
 	return status >= 300 && status < 400 ? 'redirect' : 'foreign';
 }
@@ -134,10 +138,13 @@ export function readThrown(thrown: unknown, cancelled: boolean): Answer<never> {
  * Whether the connection was being made. Node.js tries each address of a host, and then throws one error with
  * all of theirs.
  */
-function wasConnecting({ syscall, message, errors }: Record<string, unknown>): boolean {
-	return Array.isArray(errors) && errors.length > 0
-		? errors.every((error) => isJsonObject(error) && wasConnecting(error))
-		: CONNECTING.test(asText(syscall)) || HUNG_UP_BEFORE.test(asText(message));
+function wasConnecting({ syscall, message, errors, request }: Record<string, unknown>): boolean {
+	if (Array.isArray(errors) && errors.length > 0) {
+		return errors.every((error) => isJsonObject(error) && wasConnecting(error));
+	}
+	const socket = isJsonObject(request) ? request.socket : undefined;
+	const isSecuring = isJsonObject(socket) && socket.secureConnecting === true;
+	return isSecuring || CONNECTING.test(asText(syscall)) || HUNG_UP_BEFORE.test(asText(message));
 }
 
 /**

@@ -59,8 +59,15 @@ const KINDS = {
 	 * the same.
 	 */
 	ok: { mayHaveStarted: true, retried: {}, ...FOREIGN },
-	/** A status below 500 that the interface lists, in the service's own error envelope; or a 401. */
+	/** A status below 500 that the interface lists, or a code, in the service's own error envelope; or a 401. */
 	rejected: { mayHaveStarted: false, isVerdict: true, retried: {}, ...REJECTED },
+	/** The service does not know the run. If it has shown it, the part of it that was asked may not know it yet. */
+	unknownRun: {
+		mayHaveStarted: false,
+		isVerdict: true,
+		retried: { poll: 'briefly' },
+		...REJECTED,
+	},
 	/** Any other 4xx in the service's own error envelope. The interface does not promise that it started nothing. */
 	unlisted: { mayHaveStarted: true, isVerdict: true, retried: {}, ...REJECTED },
 	/** 429. */

@@ -7,6 +7,7 @@ import type {
 
 import { within } from '../clock';
 import { asError, fail, UnansweredError, type Failure } from '../failure';
+import { INVISIBLE } from '../textKey';
 import { toText } from './types';
 
 /** The name of the credential type, as workflows store it. */
@@ -24,9 +25,6 @@ export interface ServiceCredential {
 
 /** For what n8n runs the package: an execution, or the editor. */
 export type Context = IExecuteFunctions | ILoadOptionsFunctions;
-
-/** Characters that may come with a pasted text, and that nobody sees. */
-const INVISIBLE = /[\u00AD\u200B-\u200F\u202A-\u202E\u2060\u2066-\u2069\uFEFF]/g;
 
 /**
  * The replacements that make a base URL of what was entered: nothing invisible in it, `https://` if there is no
@@ -137,12 +135,14 @@ export function addApiKey(
 	return { ...request, headers: { ...request.headers, 'x-api-key': apiKey } };
 }
 
-/** A host, and not a second scheme or a quotation mark. */
+/** A host, and not a second scheme. */
 const HOST = /^(?!https?$)[\w.-]+$|^\[/;
 
 function wrongBaseUrl(baseUrl: string): string | undefined {
 	if (!/^https?:/i.test(baseUrl)) return 'must start with https:// or http://';
-	if (/[\s\\]/.test(baseUrl)) return 'contains a space or a backslash';
+	if (/[\s\\"'<>‘’“”„«»]/.test(baseUrl)) {
+		return 'contains a space, a quotation mark or a backslash';
+	}
 	const url = parse(baseUrl);
 	if (!/^https?:\/\/[^/]/i.test(baseUrl) || !url || !HOST.test(url.hostname)) {
 		return 'is not a web address';

@@ -20,6 +20,8 @@ export interface ServiceRequest<T> {
 	startsRun?: boolean;
 	/** How long it may take, in ms; if absent, the usual time of its method. */
 	timeoutMs?: number;
+	/** How long its answer may take to arrive in all, in ms; if absent, twice as long. */
+	longestMs?: number;
 	hasShape(body: unknown): body is T;
 }
 

@@ -2,7 +2,7 @@ import { sentences, type Failure } from '../failure';
 import { nameRun, shorten, withoutPeriod } from '../wording';
 import type { Answer } from './answer';
 import { answerKinds, type Explanation } from './answerKinds';
-import type { ParameterBinding, ServiceError } from './types';
+import { isErrorCode, type ErrorCode, type ParameterBinding, type ServiceError } from './types';
 
 /** What a request was about, as far as it is known. */
 export interface Subject {
@@ -30,7 +30,7 @@ const REJECTED_KEY: Explanation = {
 };
 
 /** What is said about the error codes that the interface documents. */
-export const explanationsByCode: Record<string, SaysOfError> = {
+export const explanationsByCode: Record<ErrorCode, SaysOfError> = {
 	missing_api_key: () => ({
 		message: 'The service received no API key',
 		description:
@@ -45,7 +45,7 @@ export const explanationsByCode: Record<string, SaysOfError> = {
 	run_not_found: () => ({
 		message: 'The run was not found',
 		description:
-			"Check its ID, that 'Agent' is the agent that the run was created with, and that the API key in the credential belongs to the same organization.",
+			"If you have entered its ID, check it, and that 'Agent' is the agent that the run was created with. Also check that the API key in the credential belongs to the same organization.",
 	}),
 	unknown_parameter: (subject, error) => {
 		const culprit = culpritOf(subject, error, ({ name }) => [name]);
@@ -102,19 +102,45 @@ export function explainAnswer(answer: Answer, subject: Subject): Failure {
 
 function explain({ kind, status, serviceError }: Answer, subject: Subject): Explanation {
 	const { code = '', message = '' } = serviceError ?? {};
-	const byCode = Object.hasOwn(explanationsByCode, code) ? explanationsByCode[code] : undefined;
+	const byCode = isErrorCode(code) ? explanationsByCode[code] : undefined;
 	// What was not sent has met the error of another request.
 	if (byCode && serviceError && kind !== 'late') return byCode(subject, serviceError);
 	// By the interface, a 401 always means this.
 	if (status === 401) return REJECTED_KEY;
+	const ofGateway = serviceError ? undefined : ofGateways[status ?? 0];
+	if (ofGateway) return ofGateway;
 	// A request that was not sent because of a 429 is explained like the 429.
 	const row = answerKinds[kind === 'late' && status === 429 ? 'rateLimited' : kind];
+	if (status === 404 && serviceError) {
+		return { message: 'The service did not find what was asked for', description: addressAdvice(subject) };
+	}
 	return {
 		// A 400 may be a bad configuration, whose code is not documented: the service knows best what is wrong.
 		message: (status === 400 && withoutPeriod(message)) || row.message,
 		description: sentences(row.description, row.isOfAddress && addressAdvice(subject)),
 	};
 }
+
+const TOO_LARGE: Explanation = {
+	message: 'The request is too large for the service, or for a proxy in front of it',
+	description: "Give the agent's parameters shorter values.",
+};
+
+/** What is said about statuses that only something between n8n and the service gives. */
+const ofGateways: Record<number, Explanation> = {
+	403: {
+		message: 'A firewall or a proxy in front of the service refused the request',
+		description:
+			"Check 'Base URL' in the credential. If it is right, whoever runs the firewall can let n8n's address pass.",
+	},
+	407: {
+		message: 'The proxy that n8n uses asks for a user name and a password',
+		description: "Whoever runs n8n can add them to its setting 'HTTPS_PROXY' or 'HTTP_PROXY'.",
+	},
+	413: TOO_LARGE,
+	414: TOO_LARGE,
+	431: TOO_LARGE,
+};
 
 function addressAdvice({ baseUrl }: Subject): string {
 	return baseUrl.endsWith('/api/v1')
@@ -125,7 +151,7 @@ function addressAdvice({ baseUrl }: Subject): string {
 /** How much of a message is looked at for quotations, in UTF-16 units. */
 const LOOKED_AT = 2_000;
 
-const QUOTATION = /(?<!\w)(['"`])(.+?)\1(?!\w)/g;
+const QUOTATION = /(?<!\w)(['"`])(.+?)\1(?!\w)/gs;
 
 /** A quotation of what is wrong, and not of what would be right. */
 const QUOTED_PARAMETER = /\b(?:parameter|name|value|unknown|invalid|wrong):?\s*['"`]/i;

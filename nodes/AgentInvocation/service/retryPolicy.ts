@@ -26,6 +26,9 @@ const BRIEF_SENDS = 5;
 /** Caps `Retry-After` at an hour, in ms: a mistake must not hold anything for days. */
 const LONGEST_RETRY_AFTER_MS = 3_600_000;
 
+/** From here on, seconds are taken for a date (of 2001 or later), in ms. */
+const LEAST_DATE_MS = 1e12;
+
 /** The first and the longest pause before a repetition, in ms. */
 export const backoffRange = { first: 500, longest: 60_000 };
 
@@ -101,10 +104,14 @@ export function retryAfterMs({ retryAfter, date }: Answer): number {
 	const [, seconds] = /^\s*(\d+(?:\.\d+)?)\s*(?:,|$)/.exec(retryAfter) ?? [];
 	const sentOn = Date.parse(date ?? '') || clock.date();
 	// Without a time of day it is no date, although Date.parse finds one in almost any text with a number.
-	// The oldest form of dates names no zone, and means GMT (RFC 9110, section 5.6.7).
-	const zone = /\s\d{4}\s*$/.test(retryAfter) ? ' GMT' : '';
-	const askedOn = /\d:\d/.test(retryAfter) ? Date.parse(retryAfter + zone) : NaN;
-	const asked = seconds === undefined ? askedOn - sentOn : Number(seconds) * 1_000;
+	// The oldest form of dates names no zone, and means GMT (RFC 9110, section 5.6.7). Others name none by mistake.
+	const said = retryAfter.trim();
+	const zone = /\s\d{4}$/.test(said) ? ' GMT' : /\dT[\d:.]+$/.test(said) ? 'Z' : '';
+	const askedOn = /\d:\d/.test(said) ? Date.parse(said + zone) : NaN;
+	const askedMs = Number(seconds ?? NaN) * 1_000;
+	// So many seconds are since the epoch.
+	const isDate = askedMs > LEAST_DATE_MS;
+	const asked = seconds === undefined ? askedOn - sentOn : isDate ? askedMs - sentOn : askedMs;
 	// 0 also for what is not a date.
 	return Math.min(Math.max(asked, 0), LONGEST_RETRY_AFTER_MS) || 0;
 }

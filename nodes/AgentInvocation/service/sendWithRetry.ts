@@ -52,13 +52,14 @@ export async function sendOnce<T>(
 	const leftMs = request.method === 'POST' ? Infinity : Math.ceil(deadline - sentAt);
 	const timeoutMs = Math.min(usualMs, leftMs);
 	// n8n's own timeout starts again with each byte that arrives, so a slow trickle of an answer would never end.
-	const sending = within(2 * usualMs, service.send({ ...request, timeoutMs })).then(
-		(answer = OVERDUE) => {
-			// Once for each turn, even if nobody waits for the answer any more.
-			limiter.learn(priority, answer, turnAt);
-			return { ...answer, sentAt };
-		},
-	);
+	const sending = within(
+		request.longestMs ?? 2 * usualMs,
+		service.send({ ...request, timeoutMs }),
+	).then((answer = OVERDUE) => {
+		// Once for each turn, even if nobody waits for the answer any more.
+		limiter.learn(priority, answer, turnAt);
+		return { ...answer, sentAt };
+	});
 	if (request.method === 'POST') return await sending;
 	const answer = await within(leftMs, orAborted(sending, signal));
 	return answer ?? (signal?.aborted ? { kind: 'aborted' } : OVERDUE);

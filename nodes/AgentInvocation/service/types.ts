@@ -41,7 +41,7 @@ export interface Run {
 
 /** One page of the agents' list. */
 export interface AgentPage {
-	agents: unknown[];
+	agents: unknown[] | null;
 	pagination?: { total?: unknown } | null;
 }
 
@@ -57,8 +57,11 @@ export function isJsonObject(value: unknown): value is Record<string, unknown> {
 }
 
 export function isAgentPage(value: unknown): value is AgentPage {
-	if (!isJsonObject(value) || !Array.isArray(value.agents)) return false;
-	return value.agents.length === 0 || value.agents.some(isJsonObject);
+	if (!isJsonObject(value)) return false;
+	const { agents, pagination } = value;
+	// Some languages write an empty list as null.
+	if (agents === null) return isJsonObject(pagination);
+	return Array.isArray(agents) && (agents.length === 0 || agents.some(isJsonObject));
 }
 
 export function toAgent(asItCame: Record<string, unknown>): Agent {
@@ -115,12 +118,31 @@ export function isRunId(text: string): boolean {
 	return /^(?!\.{1,2}$)[^\s/\\?#%\p{Cc}\p{Cf}\p{Cs}]{1,200}$/u.test(text);
 }
 
-/** Reads the error envelope of a body; undefined if it has none. */
+/** The error codes that the interface documents. */
+const ERROR_CODES = [
+	'missing_api_key',
+	'invalid_api_key',
+	'agent_not_found',
+	'run_not_found',
+	'unknown_parameter',
+	'invalid_parameter_value',
+	'internal_error',
+] as const;
+
+export type ErrorCode = (typeof ERROR_CODES)[number];
+
+export function isErrorCode(code: unknown): code is ErrorCode {
+	return ERROR_CODES.some((one) => one === code);
+}
+
+/**
+ * Reads the error envelope of a body; undefined if it has none. Gateways have errors of a similar form, with a number
+ * for a code, or without an ID: a documented code is the service's own in any case.
+ */
 export function readServiceError(body: unknown): ServiceError | undefined {
 	if (!isJsonObject(body) || !isJsonObject(body.error)) return undefined;
-	const { code, message, request_id: requestId } = body.error;
-	// Gateways have errors of a similar form, with a number for a code, or without an ID.
-	const isText = (value: unknown) => typeof value === 'string';
-	if (!isText(code) || !isText(message) || !isText(requestId)) return undefined;
-	return { code, message, requestId };
+	const { code = '', message, request_id: requestId } = body.error;
+	const isOwn = typeof requestId === 'string' && typeof (code ?? '') === 'string';
+	if (typeof message !== 'string' || !(isOwn || isErrorCode(code))) return undefined;
+	return { code: toText(code), message, requestId: toText(requestId) };
 }

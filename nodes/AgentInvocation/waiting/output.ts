@@ -26,6 +26,7 @@ export function resultOf(item: Item & { run: KnownRun }, seen: Run, options: Wai
 			message: `The agent's run ${describeEnd(seen)}${nameRun(run)}`,
 			description:
 				"This is how the run ended at the service. To output such runs instead, choose 'Output the Run' in 'If Run Does Not Succeed' under 'Options'.",
+			advice: 'This run has ended. Start another one only if its result is still needed.',
 			details,
 		});
 	}
@@ -137,9 +138,9 @@ function describeEnd(run: Run): string {
 	const { error } = run;
 	const status = statusOf(run);
 	if (status === 'cancelled') return 'was cancelled at the service';
-	if (status !== 'failed') return `ended as '${run.status}'`;
+	const end = status === 'failed' ? 'failed' : `ended as '${run.status}'`;
 	const why = error === undefined || error === null ? '' : withoutPeriod(say(error));
-	return why === '' ? 'failed' : `failed: ${why}`;
+	return why === '' ? end : `${end}: ${why}`;
 }
 
 /** An error as text. It is documented as text; otherwise its message or its JSON is used. */

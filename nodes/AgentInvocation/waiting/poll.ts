@@ -42,6 +42,9 @@ const MOST_REFUSALS = 8;
 /** A pause of all requests that is longer than this, in ms, is not waited out: the poll is put off. */
 const LONGEST_PAUSE_MS = 10_000;
 
+/** How often the time is doubled that a poll's answer may take to arrive: once for each failure before it. */
+const MOST_DOUBLINGS = 2;
+
 /** How long before the end of such a pause the poll comes back, in ms, to have its turn before creates. */
 const BEFORE_PAUSE_ENDS_MS = 5_000;
 
@@ -63,10 +66,10 @@ export interface Polling extends Pass {
 export async function pollRun(item: Waiting, polling: Polling): Promise<Item> {
 	const { service, time, latestEndOn, signal } = polling;
 	const { run, wait } = item;
-	const request = {
-		...getRun(run.agentId, run.runId),
-		...(wait.mayBeEarly && { timeoutMs: requestTimeouts.shortPoll }),
-	};
+	const timeoutMs = wait.mayBeEarly ? requestTimeouts.shortPoll : requestTimeouts.GET;
+	// A long output may take long to arrive.
+	const longestMs = 2 * timeoutMs * 2 ** Math.min(wait.failuresInARow, MOST_DOUBLINGS);
+	const request = { ...getRun(run.agentId, run.runId), timeoutMs, longestMs };
 	const polledOn = time.date();
 	const answer = await sendOnce(service, request, {
 		since: Math.max(clock.now(), time.momentOf(limitOf(wait, polling))),
@@ -97,7 +100,14 @@ function afterSeeing(item: Waiting, answer: Answer, seen: Run, pass: Pass): Item
 	const isOnTrial = (wait.isOnTrial && isFresh) || undefined;
 	const next = {
 		...item,
-		wait: { ...wait, isOnTrial, mayBeginAgain: undefined, wasSeen: true, failuresInARow: 0 },
+		wait: {
+			...wait,
+			isOnTrial,
+			mayBeginAgain: undefined,
+			wasSeen: true,
+			failuresInARow: 0,
+			briefAnswers: 0,
+		},
 	};
 	return dueAfter(next, scheduledDelay(next, pass), retryAfterMs(answer), pass);
 }

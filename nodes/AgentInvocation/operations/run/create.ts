@@ -14,7 +14,7 @@ import { agentField } from '../agentField';
 import { agentOf, findAgent, readAgent } from '../findAgent';
 import type { Check, CheckItem, ItemWork, Operation } from '../../items/operation';
 import { displayOptions, notInTools, parameterFields } from './parameterFields';
-import { readBindings } from './parameters';
+import { hintAtJoined, readBindings } from './parameters';
 import {
 	fingerprintOf,
 	continueFrom,
@@ -31,6 +31,9 @@ import { beginsUntil, readWaitPlan } from '../../items/waitPlan';
 const CONCURRENCY_RANGE = { minValue: 0, maxValue: 1_000 };
 
 const CHECK_FIRST = 'Check All Items First';
+
+const WAS_DRY_RUN =
+	'This was a dry run. Its output is the prompt and the parameters that a run would get.';
 
 const DRY_RUN = { displayName: 'Dry Run', name: 'dryRun' };
 
@@ -61,6 +64,7 @@ const createOptionFields: INodeProperties[] = [
 		default: false,
 		description:
 			'Whether to send the request that starts a run up to four more times after a status of 500 or more. Each request may have started a run, so there can be several.',
+		displayOptions: { show: { '/dryRun': [false] } },
 	},
 ];
 
@@ -130,6 +134,7 @@ async function begin(item: NotBegun, work: ItemWork): Promise<Item> {
 	if (!given.isDry) return await startRun(item, given, work);
 	const agentId = await findAgent(given.agent, work, beginsUntil(given.plan, work));
 	const compiled = await compile(item, agentId, given, work);
+	work.parking.hints.add(WAS_DRY_RUN);
 	// Exactly what the service answered. What is not an object goes under `result`.
 	return done(item, [(isJsonObject(compiled) ? compiled : { result: compiled }) as IDataObject]);
 }
@@ -164,6 +169,8 @@ async function readItem(item: NotBegun, work: ItemWork): Promise<Item | GivenIte
 	const plan = { ...waitPlan, waits: waitPlan.waits && !isDry };
 	const listed = async () => (await agentOf(agent, work, beginsUntil(plan, work))).parameters;
 	const bindings = await readBindings(context, itemIndex, listed);
+	const hint = hintAtJoined(bindings);
+	if (hint) work.parking.hints.add(hint);
 	const retryOnServerError = readBoolean(
 		readOptions(context, itemIndex)('retryCreateOnServerError', false),
 		'Retry Create on Server Error',

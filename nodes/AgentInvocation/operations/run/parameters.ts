@@ -9,7 +9,8 @@ import {
 	type ParameterBinding,
 } from '../../service/types';
 import { toParameterName } from '../../storedText';
-import { shorten } from '../../wording';
+import { few, shorten } from '../../wording';
+import { nameKey } from '../findAgent';
 import { readJson, type GivenParameter } from './parametersJson';
 
 /**
@@ -60,11 +61,13 @@ async function readFields(
 	const isMapped = fields.mappingMode === 'autoMapInputData';
 	// The fields are those of the agent as the editor has loaded it, once: it may have others by now, or be another one.
 	const parameters = isMapped ? await listed() : fieldsOf(fields.schema);
-	// A name may have come from elsewhere in another Unicode form.
-	const fieldsIn = Object.entries(context.getInputData()[itemIndex]?.json ?? {});
-	const inOneForm = fieldsIn.map(([name, value]) => [name.normalize(), value] as const);
-	const json = new Map<string, unknown>([...inOneForm, ...fieldsIn]);
-	const fieldOf = (name: string) => (json.has(name) ? name : name.normalize());
+	const json = new Map<string, unknown>(
+		Object.entries(isMapped ? (context.getInputData()[itemIndex]?.json ?? {}) : {}),
+	);
+	const fieldOf = fieldsByName(
+		[...json.keys()],
+		parameters.map(({ name }) => name),
+	);
 	const entered = Object.entries(fields.value || {});
 	const values = new Map<string, unknown>(
 		isMapped
@@ -83,6 +86,27 @@ async function readFields(
 			? `${lacks} before this node, or choose 'Map Each Column Manually'.`
 			: 'Fill it in. An expression must give a value for every item.',
 	});
+}
+
+/**
+ * Tells which of an item's fields has the value of a parameter: that of its name, or else the only one whose name looks
+ * the same, such as one with a space behind it, and is not the name of another parameter.
+ */
+function fieldsByName(fields: string[], names: string[]): (name: string) => string {
+	const [exact, ofOthers] = [new Set(fields), new Set(names)];
+	const alike = new Map<string, string[]>();
+	for (const field of fields.filter((one) => !ofOthers.has(one))) {
+		const key = nameKey(field);
+		alike.set(key, [...(alike.get(key) ?? []), field]);
+	}
+	return (name) => {
+		const [field = name, ...others] = exact.has(name) ? [name] : (alike.get(nameKey(name)) ?? []);
+		if (others.length === 0) return field;
+		return fail({
+			message: `Several fields of the input item may be parameter '${shorten(name)}': ${few([field, ...others].map((one) => `'${shorten(one)}'`))}`,
+			description: "Keep one of them before this node, or choose 'Map Each Column Manually'.",
+		});
+	};
 }
 
 /** The parameters whose fields the editor shows. */
@@ -108,7 +132,7 @@ function readPairs(pairs: unknown): GivenParameter[] {
 		.map(({ name, value }) => ({ name: toText(name).trim(), value }));
 	if (given.some(({ name, value }) => name === '' && !isEmpty(value))) {
 		return fail({
-			message: "A name under 'Parameters' is empty",
+			message: "A name under 'Parameters' is empty or not a text",
 			description: "Give each value the name of one of the agent's parameters, or remove the pair.",
 		});
 	}
@@ -122,8 +146,8 @@ function bind(given: GivenParameter[]): ParameterBinding[] {
 		return fail({
 			message: `The value of parameter '${shorten(wrong.name)}' is ${what}`,
 			description:
-				what === NO_DATE
-					? 'The expression could not read the date, or expects another format. Correct the expression, or the value that it reads.'
+				what === NO_DATE || what === NO_NUMBER
+					? 'The expression could not read it, or expects another format. Correct the expression, or the value that it reads.'
 					: 'The service takes text. Give a single value, or turn it into text first, for example with {{ JSON.stringify($json.field) }}.',
 		});
 	}
@@ -142,11 +166,20 @@ function bind(given: GivenParameter[]): ParameterBinding[] {
 		.map(({ name, value }) => ({ name, value: textOfDate(value) ?? String(value) }));
 }
 
+/** A hint at a value in which an expression seems to have joined what is no text with other text. */
+export function hintAtJoined(bindings: ParameterBinding[]): string | undefined {
+	const joined = bindings.find(({ value }) => /\[object Object\]|Invalid Date/.test(value));
+	if (!joined) return undefined;
+	return `The value of parameter '${shorten(joined.name)}' contains '[object Object]' or an invalid date. If an expression has put it there, correct the expression.`;
+}
+
 function isEmpty(value: unknown): boolean {
 	return value === undefined || value === null || value === '';
 }
 
 const NO_DATE = 'not a valid date';
+
+const NO_NUMBER = 'not a number';
 
 /** What n8n makes of values that an expression joins with other text, be it a space. */
 const NOT_TEXT = new Map([
@@ -158,7 +191,7 @@ const NOT_TEXT = new Map([
 /** What a value is that cannot be sent as text. */
 function whyRefused(value: unknown): string | undefined {
 	if (typeof value === 'string') return NOT_TEXT.get(value.trim());
-	if (typeof value === 'number') return Number.isFinite(value) ? undefined : 'not a number';
+	if (typeof value === 'number') return Number.isFinite(value) ? undefined : NO_NUMBER;
 	const date = textOfDate(value);
 	if (date !== undefined) return date === null ? NO_DATE : undefined;
 	return isEmpty(value) || ['boolean', 'bigint'].includes(typeof value) ? undefined : asText(value);

@@ -58,11 +58,13 @@ function show(entry: unknown): string {
 
 /** The parsed JSON. If it is an object, its names have their {@link withoutPlace | places} before them. */
 function parseJson(source: string): unknown {
-	if (source.trim() === '') return refuseJson("'Parameters (JSON)' is empty");
+	// `trim` also removes a byte order mark.
+	const json = source.trim();
+	if (json === '') return refuseJson("'Parameters (JSON)' is empty");
 	try {
 		// Unchanged first, since `prepare` expects valid JSON.
-		JSON.parse(source);
-		return JSON.parse(prepare(source));
+		JSON.parse(json);
+		return JSON.parse(prepare(json));
 	} catch (thrown) {
 		const reason = `The JSON reader says: ${asError(thrown).message}`;
 		return refuseJson("'Parameters (JSON)' is not valid JSON", reason);
@@ -78,7 +80,7 @@ function parseJson(source: string): unknown {
  * much stack.
  */
 function prepare(source: string): string {
-	const isObject = source.trimStart().startsWith('{');
+	const isObject = source.startsWith('{');
 	let isText = false;
 	let isName = false;
 	let place = 0;

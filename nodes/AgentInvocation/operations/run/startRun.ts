@@ -25,6 +25,9 @@ import { beginWait, type WaitStart } from '../../waiting/wait';
 import { dropOldReading, findAgent, nameKey, type GivenAgent } from '../findAgent';
 import { beginsUntil, MORE_TIME_ADVICE, type WaitPlan } from '../../items/waitPlan';
 
+const RUNS_CONTINUE =
+	"These runs continue at the service. To get a result later, use 'Get a run' with the agent_id and run_id from its output item.";
+
 /** What an item is to start. */
 export interface Wanted {
 	agent: GivenAgent;
@@ -153,7 +156,7 @@ function waitOrOutput(
 	item: Item,
 	run: KnownRun,
 	{ parking, isOnTrial = false }: ItemWork,
-	{ waits, options, where }: WaitPlan,
+	{ waits, options, where, startsRuns }: WaitPlan,
 	known: Omit<WaitStart, 'options' | 'where' | 'isOnTrial'>,
 ): Item {
 	const begun = { options, where, isOnTrial, ...known };
@@ -168,6 +171,7 @@ function waitOrOutput(
 	}
 	const { lastSeen } = known;
 	if (waits || !lastSeen) return waiting;
+	if (startsRuns) parking.hints.add(RUNS_CONTINUE);
 	return done(waiting, [outputOf(lastSeen, run)], { isNotWaitedFor: true });
 }
 

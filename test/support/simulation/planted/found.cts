@@ -35,8 +35,8 @@ export const found: PlantedDefect[] = [
 	plant(
 		"a gateway's 4xx is taken for the service's",
 		'service/answer.ts',
-		'if (status >= 400 && hasEnvelope)',
-		'if (status >= 400)',
+		'if (status >= 400 && error) {',
+		"if (status >= 400) {\n\t\terror ??= { code: '', message: '', requestId: '' };",
 	),
 	plant(
 		'without execution data the node fails',
@@ -288,8 +288,8 @@ export const found: PlantedDefect[] = [
 	plant(
 		"a gateway's error without an ID is the service's own",
 		'service/types.ts',
-		' || !isText(requestId)',
-		' || (!isText(requestId) && requestId !== undefined)',
+		"typeof requestId === 'string' && typeof",
+		"(typeof requestId === 'string' || requestId === undefined) && typeof",
 	),
 	plant(
 		'a lookup that fails may have been sent',
@@ -408,14 +408,8 @@ export const found: PlantedDefect[] = [
 	plant(
 		'creates that wait for their turn hold up the checkpoint',
 		'items/loop.ts',
-		'if (now >= this.recallAt) this.recall(now);',
-		'',
-	),
-	plant(
-		'a batch keeps the checkpoint from being made',
-		'items/loop.ts',
-		'&& this.firstBeginning.size === 0;',
-		'&& this.beginning === 0;',
+		'CHECKPOINT_WAIT_MS = 5_000',
+		'CHECKPOINT_WAIT_MS = 1e9',
 	),
 	plant(
 		'what was a dry run may have started a run',

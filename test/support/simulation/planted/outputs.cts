@@ -138,7 +138,7 @@ export const ofOutputs: PlantedDefect[] = [
 	plant(
 		'names are compared with their case',
 		'operations/findAgent.ts',
-		'\treturn textKey(name.trim());',
+		'\treturn textKey(name).trim();',
 		"\treturn textKey('') + name.trim();",
 	),
 	plant(

@@ -164,8 +164,8 @@ export const ofRequests: PlantedDefect[] = [
 	plant(
 		'an answer that drips is waited for',
 		'service/sendWithRetry.ts',
-		'within(2 * usualMs, service',
-		'within(Infinity, service',
+		'request.longestMs ?? 2 * usualMs,',
+		'Infinity,',
 	),
 	plant(
 		'runs are started while items are checked',
