@@ -112,7 +112,10 @@ function explain({ kind, status, serviceError }: Answer, subject: Subject): Expl
 	// A request that was not sent because of a 429 is explained like the 429.
 	const row = answerKinds[kind === 'late' && status === 429 ? 'rateLimited' : kind];
 	if (status === 404 && serviceError) {
-		return { message: 'The service did not find what was asked for', description: addressAdvice(subject) };
+		return {
+			message: 'The service did not find what was asked for',
+			description: addressAdvice(subject),
+		};
 	}
 	return {
 		// A 400 may be a bad configuration, whose code is not documented: the service knows best what is wrong.
