@@ -196,7 +196,7 @@ export const errors: Row[] = [
 	[
 		'a pair has no name',
 		{ parameters: pairs({ name: '', value: 'north' }) },
-		"A name under 'Parameters' is empty",
+		"A name under 'Parameters' is empty or not a text",
 		"Give each value the name of one of the agent's parameters, or remove the pair.",
 	],
 	[
@@ -397,7 +397,7 @@ export const errors: Row[] = [
 		"the run is another agent's",
 		{ parameters: get(1, '11111111-2222-4333-8444-555555555555') },
 		'The run was not found (run 11111111-2222-4333-8444-555555555555 of agent 1)',
-		"Check its ID, that 'Agent' is the agent that the run was created with",
+		"If you have entered its ID, check it, and that 'Agent' is the agent that the run was created with",
 	],
 	[
 		'a parameter has a wrong name',

@@ -52,7 +52,7 @@ describe('an unknown parameter, an unknown agent and a bad key give different, h
 			parameters: getRun(3, UNKNOWN_RUN),
 			code: 'run_not_found',
 			message: `The run was not found (run ${UNKNOWN_RUN} of agent 3)`,
-			remedy: 'Check its ID',
+			remedy: 'If you have entered its ID, check it',
 		},
 		{
 			what: 'a bad key',

@@ -109,7 +109,7 @@ describe('what the node says about its settings when it is executed', () => {
 		],
 		[
 			pairs({ name: '', value: 'north' }),
-			"A name under 'Parameters' is empty",
+			"A name under 'Parameters' is empty or not a text",
 			"Give each value the name of one of the agent's parameters, or remove the pair",
 		],
 		[

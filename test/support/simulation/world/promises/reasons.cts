@@ -136,7 +136,7 @@ const CLAIMS: Claim[] = [
 		(_facts, _failure, sent) => sent.some(({ status = 0 }) => status >= 500),
 	],
 	[
-		/^The answer did not come from/,
+		/^(The answer did not come from|A firewall or a proxy|The request is too large)/,
 		(_facts, _failure, sent) =>
 			sent.some(
 				({ fault }) =>
@@ -224,7 +224,7 @@ export function tellsOfDoubt(facts: Facts): string[] {
 }
 
 const TEMPORARY =
-	/rate limit|could not process|did not come from|connection to the service|No connection|in time|redirects|certificate|rejected the request|could not send|credential cannot/;
+	/rate limit|could not process|did not come from|A firewall or a proxy|too large|connection to the service|No connection|in time|redirects|certificate|rejected the request|could not send|credential cannot/;
 
 /** A temporary failure never fails a healthy run's wait before its time limit. */
 export function temporaryFailuresPass(facts: Facts): string[] {
