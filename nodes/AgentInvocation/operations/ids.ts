@@ -18,10 +18,13 @@ export function readAgentId(value: unknown): number {
 /** Quotation marks and the like, with which an ID may be copied. */
 const AROUND_ID = /^["'`‘’“”«<([{\s]+|["'`‘’“”»>)\]}.,;\s]+$/g;
 
+/** A longer text is no run ID, even without what is around it. */
+const LONGEST_ID = 300;
+
 /** Reads a run ID: a UUID as documented, or any other text that is one plain segment of a path. */
 export function readRunId(value: unknown): string {
 	const text = visibleIn(value);
-	const id = text.replace(AROUND_ID, '');
+	const id = text.length > LONGEST_ID ? text : text.replace(AROUND_ID, '');
 	const isGiven =
 		typeof value === 'string' || Number.isSafeInteger(value) || typeof value === 'bigint';
 	if (isGiven && isRunId(id)) return id;

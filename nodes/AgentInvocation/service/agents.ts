@@ -169,8 +169,7 @@ export async function readAgents(
 }
 
 function holds({ name, description }: Agent, text: string): boolean {
-	// With a line break between them, so that no text is found half in one and half in the other.
-	return textKey(`${name}\n${description}`).includes(textKey(text));
+	return [name, description].some((one) => textKey(one).includes(textKey(text)));
 }
 
 const keptLists = shareByKey(() => ({

@@ -66,7 +66,8 @@ function kindOfStatus(status: number, error: ServiceError | undefined): AnswerKi
 	// Without the envelope, the answer is a gateway's.
 	if (status >= 400 && error) {
 		if (error.code === 'run_not_found') return 'unknownRun';
-		const isListed = LISTED.includes(status) || isErrorCode(error.code);
+		const isOfRequest = isErrorCode(error.code) && error.code !== 'internal_error';
+		const isListed = LISTED.includes(status) || isOfRequest;
 		return isListed ? 'rejected' : 'unlisted';
 	}
 	if (status === 302 || status === 303) return 'seeOther';

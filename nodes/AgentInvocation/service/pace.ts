@@ -9,7 +9,7 @@ import {
 	SHORT_MS,
 } from './paceTuning';
 import { CarriedRate } from './carriedRate';
-import { backoffMs, retryAfterMs } from './retryPolicy';
+import { growingPauseMs, retryAfterMs } from './retryPolicy';
 
 /**
  * When requests may be sent. A request is carried if the service answers it with anything but a 429. Moments are
@@ -150,10 +150,10 @@ export class Pace {
 			);
 		}
 		// A refusal from before a pause may come after other requests were carried.
-		const backoff = backoffMs(answer, Math.max(this.pausesInARow, 1));
+		const growing = growingPauseMs(Math.max(this.pausesInARow, 1));
 		const refusedMs = this.refusalPeriod ? now - this.refusalPeriod.from : 0;
 		const longestMs = Math.max(SHORT_MS, refusedMs * PART_OF_REFUSED);
-		const pauseMs = askedMs || Math.min(backoff, longestMs);
+		const pauseMs = askedMs || Math.min(growing, longestMs);
 		this.pauseUntil(now + pauseMs);
 	}
 

@@ -81,9 +81,18 @@ export function refusedBackoffMs(refusals: number): number {
 	return growing(PAUSE_GROWTH.refused, refusals);
 }
 
-function growing(factor: number, times: number): number {
-	const full = Math.min(backoffRange.first * factor ** (times - 1), backoffRange.longest);
-	return jittered(full);
+/**
+ * A pause of all requests that doubles with each one in a row. It grows to ten minutes, since some limits last until
+ * the service was left alone for a while.
+ *
+ * @returns ms
+ */
+export function growingPauseMs(pausesInARow: number): number {
+	return growing(PAUSE_GROWTH.failed, pausesInARow, 10 * backoffRange.longest);
+}
+
+function growing(factor: number, times: number, longest = backoffRange.longest): number {
+	return jittered(Math.min(backoffRange.first * factor ** (times - 1), longest));
 }
 
 /** A pause that is a little shorter or longer, so that many executions do not come back in step. */

@@ -1,4 +1,4 @@
-import { fixedWindow, slidingWindow, tokenBucket, type Limiter } from './limiters.cts';
+import { ban, fixedWindow, slidingWindow, tokenBucket, type Limiter } from './limiters.cts';
 import type { LimiterSpec } from './world.cts';
 
 /** How a world's service limits the requests of one key. */
@@ -6,6 +6,7 @@ export function limiterFrom(spec: LimiterSpec): Limiter {
 	const make = (limit: number) => {
 		if (spec.kind === 'fixed') return fixedWindow(limit, spec.windowMs);
 		if (spec.kind === 'sliding') return slidingWindow(limit, spec.windowMs);
+		if (spec.kind === 'ban') return ban(limit, spec.windowMs);
 		return tokenBucket((limit * 1_000) / spec.windowMs, spec.windowMs);
 	};
 	const [first, then] = [make(spec.limit), make(spec.limitAfter ?? spec.limit)];

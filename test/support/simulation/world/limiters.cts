@@ -1,7 +1,7 @@
 /**
  * How a service limits the requests of one key: takes a request at a time (in ms, never going back) and
  * gives 0 when it carries it, else how long it takes until it would carry one, in ms. What it refuses does
- * not count.
+ * not count, but where it bans.
  */
 export type Limiter = (now: number) => number;
 
@@ -26,6 +26,17 @@ export function slidingWindow(limit: number, windowMs = 1_000): Limiter {
 		if (carriedAt.length >= limit) return carriedAt[0]! + windowMs - now;
 		carriedAt.push(now);
 		return 0;
+	};
+}
+
+/** So many requests in any time of this length; beyond, none until nothing has come for that long. */
+export function ban(limit: number, windowMs: number): Limiter {
+	const within = slidingWindow(limit, windowMs);
+	let bannedUntil = -Infinity;
+	return (now) => {
+		if (now >= bannedUntil && within(now) === 0) return 0;
+		bannedUntil = now + windowMs;
+		return windowMs;
 	};
 }
 

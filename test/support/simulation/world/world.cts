@@ -65,7 +65,8 @@ export interface FaultSpec {
 }
 
 export interface LimiterSpec {
-	kind: 'fixed' | 'sliding' | 'bucket';
+	/** 'ban': where more come than it carries, it refuses all until nothing has come for as long as its window. */
+	kind: 'fixed' | 'sliding' | 'bucket' | 'ban';
 	/** Requests in each window. */
 	limit: number;
 	windowMs: number;

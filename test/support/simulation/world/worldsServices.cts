@@ -124,7 +124,7 @@ export function quotaOf(own: {
 
 const limiter: fc.Arbitrary<LimiterSpec> = fc.record(
 	{
-		kind: fc.constantFrom('fixed', 'sliding', 'bucket'),
+		kind: fc.constantFrom('fixed', 'fixed', 'sliding', 'sliding', 'bucket', 'bucket', 'ban'),
 		limit: fc.integer({ min: 1, max: 60 }),
 		windowMs: fc.constantFrom(1_000, 10_000, 60_000),
 		retryAfter: fc.constantFrom('seconds', 'none', 'date'),

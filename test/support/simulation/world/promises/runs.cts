@@ -96,18 +96,18 @@ export function progressIsSaved(facts: Facts): string[] {
 		const { endedAt = Infinity, retryOf, saves } = attempt;
 		const isSimple = spec.maxTries === 0 && spec.turns === 1 && !retryOf && !spec.credentialAway;
 		if (!spec.savesProgress || spec.host !== 'n8n' || !isSimple) return [];
-		const created = history.requests.filter(
-			({ kind, execution, status, isOwn, isCut }) =>
-				kind === 'create' && execution === attempt && status === 202 && isOwn && !isCut,
+		const answered = history.requests.filter(
+			({ kind, execution, status }) =>
+				kind === 'create' && execution === attempt && status !== undefined && status !== 429,
 		);
-		const firstAt = Math.min(...created.map(({ answeredAt }) => answeredAt));
+		const firstAt = Math.min(...answered.map(({ answeredAt }) => answeredAt));
 		const most = Number(spec.options.maxConcurrency ?? 0) || 10;
 		const eachMs = SAVED_WITHIN_MS + 4 * service.tripMs[1];
 		const by = firstAt + Math.min(most, spec.items.length) * eachMs;
 		const isSaved = saves.some(({ at, why }) => why !== 'begin' && at >= firstAt && at <= by);
 		if (isSaved || endedAt <= by) return [];
 		return [
-			`execution ${attempt.id} has started a run at ${Math.round(firstAt)}, and nothing was saved until ${Math.round(by)}`,
+			`execution ${attempt.id} began its first item at ${Math.round(firstAt)}, and nothing was saved until ${Math.round(by)}`,
 		];
 	});
 }
