@@ -1,4 +1,5 @@
 import { createServer, type IncomingHttpHeaders, type Server } from 'node:http';
+import net from 'node:net';
 import type { AddressInfo } from 'node:net';
 
 import { version } from 'n8n-workflow/package.json';
@@ -319,6 +320,21 @@ describe('a temporary failure while polling does not fail a healthy run', () => 
 			expect(sandbox.current.runs.all).toHaveLength(6);
 		},
 	);
+});
+
+test('a connection that is reset amid the handshake has sent nothing', async () => {
+	let connections = 0;
+	const server = net.createServer((socket) => {
+		connections++;
+		socket.on('error', () => {}).once('data', () => socket.resetAndDestroy());
+	});
+	await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+	const { port } = server.address() as AddressInfo;
+	const credential = { baseUrl: `https://127.0.0.1:${port}/api/v1`, apiKey: KEY };
+	const { error } = await run(sandbox.current, createRun(1), { credential });
+	server.close();
+	expect(error!.message).toBe('No connection to the service could be made');
+	expect(connections).toBe(5);
 });
 
 describe('the key stays home', () => {

@@ -153,6 +153,12 @@ describe('if items are wrong', () => {
 		expect(error?.context).toMatchObject({ itemIndex: 2, details: { http_status: 400 } });
 	});
 
+	test('the message says that there is one other', async () => {
+		const { error } = await execute(checking({ count: 4, hand: finding(1, 3) }));
+		expect(error?.message).toMatch(/^Item 1 and 1 other did not pass the check: /);
+		expect(error?.description).toContain('These items did not pass either: 3.');
+	});
+
 	test('the message of an only item that is wrong names it', async () => {
 		const { error } = await execute(checking({ count: 2, hand: finding(1) }));
 		expect(error?.message).toMatch(/^Item 1 did not pass the check: Parameter 'tag'/);

@@ -1,5 +1,5 @@
 import { PassTime } from '../../nodes/AgentInvocation/clock.ts';
-import { isInDoubt, NOT_BEGUN, type Item } from '../../nodes/AgentInvocation/item.ts';
+import { failed, isInDoubt, NOT_BEGUN, type Item } from '../../nodes/AgentInvocation/item.ts';
 import type { ItemWork } from '../../nodes/AgentInvocation/items/operation.ts';
 import { startRun } from '../../nodes/AgentInvocation/operations/run/startRun.ts';
 import type { WaitPlan } from '../../nodes/AgentInvocation/items/waitPlan.ts';
@@ -155,4 +155,13 @@ test('it is in doubt from before the create is sent, whatever is thrown then', a
 	const wanted = { agent: 1, bindings: [], retryOnServerError: false, patienceMs: Infinity, plan };
 	await expect(startRun(NOT_BEGUN, wanted, work)).rejects.toThrow('A defect');
 	expect(noted.map(isInDoubt)).toEqual([true]);
+});
+
+test("n8n's own explanation of an expression is left out where the message names a run", () => {
+	const failure = { message: 'No', description: '', details: {}, expression: { parameter: 'a' } };
+	expect(failed(NOT_BEGUN, failure).failure).toEqual(failure);
+	const run = { baseUrl: '', agentId: 1, runId: 'r' };
+	const named = failed({ is: 'inDoubt', run }, failure).failure;
+	expect(named.message).toBe('No (run r of agent 1)');
+	expect(named).not.toHaveProperty('expression');
 });
