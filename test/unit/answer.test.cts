@@ -136,11 +136,14 @@ describe('a response', () => {
 		// A proxy has not let it pass.
 		[407, '<html>', 'notConnected'],
 		[403, ENVELOPE, 'unlisted'],
-		// A documented code is the service's own, whatever else is missing.
-		[403, '{"error":{"code":"invalid_api_key","message":"No"}}', 'rejected'],
+		[403, '{"error":{"code":"invalid_api_key","message":"No","request_id":"r"}}', 'rejected'],
+		[408, '{"error":{"code":"internal_error","message":"No","request_id":"r"}}', 'unlisted'],
 		[400, '{"error":{"code":"unknown_parameter","message":"No","request_id":17}}', 'rejected'],
-		[404, '{"error":{"code":"run_not_found","message":"No","request_id":null}}', 'unknownRun'],
-		[400, '{"error":{"code":null,"message":"Bad agent","request_id":"r"}}', 'rejected'],
+		[404, '{"error":{"code":"run_not_found","message":"No","request_id":"r"}}', 'unknownRun'],
+		// A part of the envelope proves nothing.
+		[404, '{"error":{"code":"run_not_found","message":"No","request_id":null}}', 'foreign'],
+		[403, '{"error":{"code":"invalid_api_key","message":"No"}}', 'foreign'],
+		[400, '{"error":{"code":null,"message":"Bad agent","request_id":"r"}}', 'foreign'],
 		[400, '{"error":{"code":"unknown_parameter","request_id":"r"}}', 'foreign'],
 		[403, '{"message":"Forbidden"}', 'foreign'],
 		[408, '', 'foreign'],
@@ -194,7 +197,15 @@ test.each<[unknown, unknown]>([
 		{ error: { code: 'c', message: 'm', request_id: 'r' } },
 		{ code: 'c', message: 'm', requestId: 'r' },
 	],
-	[{ error: { code: 'c', message: 'm', request_id: 1 } }, undefined],
+	[
+		{ error: { code: 'c', message: 'm', request_id: 1 } },
+		{ code: 'c', message: 'm', requestId: '1' },
+	],
+	[{ error: { code: 'c', message: 'm' } }, undefined],
+	[
+		{ error: { code: 'run_not_found', message: 'm' } },
+		{ code: 'run_not_found', message: 'm', requestId: '', isPartial: true },
+	],
 	[{ error: { code: 'c' } }, undefined],
 	[{ error: { message: 'm', code: 1, request_id: 1 } }, undefined],
 	[{ error: {} }, undefined],

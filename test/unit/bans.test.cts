@@ -3,7 +3,7 @@ import { execute } from '../support/simulation/ownWorld.cts';
 const SECOND = 1_000;
 const HOUR = 3_600 * SECOND;
 
-test.each([20, 120, 300])(
+test.each([20, 120])(
 	'a limit that refuses until nothing has come for %d s is left by and by',
 	async (windowS) => {
 		const { world, jsons } = await execute({

@@ -35,7 +35,7 @@ async function work(count: number, acts: Partial<Work>) {
 		{
 			concurrency: fixedAt(Infinity),
 			stopsAtFailure: false,
-			checkpoints: false,
+			checkpointAfterMs: Infinity,
 			time: new PassTime(),
 			pollsFrom: -Infinity,
 			begin: () => Promise.resolve(DONE),

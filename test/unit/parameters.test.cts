@@ -242,6 +242,22 @@ describe('fields', () => {
 			expect(await read(mapped, given)).toEqual(bound({ Region: 'Lazio' }));
 		});
 
+		test('nor where two parameters look the same', async () => {
+			const given = {
+				...listing({ name: 'topic' }, { name: 'Topic' }),
+				items: [{ json: { TOPIC: 'a' } }],
+			};
+			expect(await read(mapped, given)).toEqual(bound({}));
+		});
+
+		test('nor where it is empty', async () => {
+			const given = {
+				...listing({ name: 'region' }),
+				items: [{ json: { Region: '', 'region ': 'Lazio' } }],
+			};
+			expect(await read(mapped, given)).toEqual(bound({ region: 'Lazio' }));
+		});
+
 		test('nor where it is not the only one', async () => {
 			const given = {
 				...listing({ name: 'region' }),

@@ -213,6 +213,66 @@ describe('a checkpoint does not wait for creates that are put off', () => {
 		expect(again).toEqual([]);
 	});
 
+	test('and is made again while others begin', async () => {
+		const world = new OwnWorld({
+			count: 40,
+			savesProgress: true,
+			options: { whereToWait: 'memory', pollInterval: 60 },
+			service: {
+				tripMs: [100, 100],
+				limiter: { kind: 'fixed', limit: 6, windowMs: 10_000, retryAfter: 'seconds' },
+			},
+			runOf: () => ({ durationMs: 20 * MINUTE }),
+		});
+		world.killAfter(15 * MINUTE);
+		const { attempt } = await world.execute();
+		expect(attempt.status).toBe('crashed');
+		const saves = attempt.saves.filter(({ why, memory }) => why === 'progress' && memory !== '{}');
+		expect(saves.length).toBeGreaterThan(1);
+		expect(saves.length).toBeLessThan(10);
+		expect(saves.at(-1)!.memory.match(/"is":"waiting"/g)!.length).toBeGreaterThanOrEqual(10);
+	});
+
+	test('nor before there is a run to save', async () => {
+		const world = new OwnWorld({
+			count: 30,
+			savesProgress: true,
+			onError: 'continueRegularOutput',
+			options: { whereToWait: 'memory' },
+			hand: {
+				respond: ({ tag, kind }) =>
+					kind === 'create' && itemNumberOf(tag!) < 12 ? { statusCode: 401 } : undefined,
+			},
+			service: { tripMs: [100, 100] },
+			runOf: () => ({ durationMs: 20 * MINUTE }),
+		});
+		world.killAfter(10 * MINUTE);
+		const { attempt } = await world.execute();
+		expect(checkpointOf(attempt).memory).toContain('"is":"waiting"');
+		const before = world.started.length;
+		await world.retry({ afterMs: SECOND });
+		expect(world.started).toHaveLength(before);
+	});
+
+	test('but does not add repetitions to a create that fails', async () => {
+		const { world } = await execute({
+			count: 2,
+			savesProgress: true,
+			onError: 'continueRegularOutput',
+			options: { retryCreateOnServerError: true },
+			service: { tripMs: [10, 10] },
+			hand: {
+				respond: ({ tag, kind }) =>
+					kind === 'create' && itemNumberOf(tag!) === 1 ? { statusCode: 500 } : undefined,
+			},
+			runOf: () => ({ durationMs: MINUTE }),
+		});
+		const creates = world.requests.filter(
+			({ kind, tag }) => kind === 'create' && itemNumberOf(tag!) === 1,
+		);
+		expect(creates).toHaveLength(5);
+	});
+
 	test('but for one that is under way, beside which others begin', async () => {
 		const unanswered = {
 			kind: 'timeout',

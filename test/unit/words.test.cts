@@ -113,6 +113,14 @@ test('a 404 of another code may be about the address', () => {
 	});
 });
 
+test('a part of the envelope explains the error, but proves nothing', () => {
+	const body = '{"error":{"code":"agent_not_found","message":"No such agent"}}';
+	const answer = readResponse({ statusCode: 404, headers: {}, body }, isRun);
+	expect(explainAnswer(answer, { baseUrl, agentId: 7, startsRun: true }).message).toBe(
+		'Agent 7 was not found (a run may have been started)',
+	);
+});
+
 test.each([
 	[403, 'A firewall or a proxy in front of the service refused the request'],
 	[407, 'The proxy that n8n uses asks for a user name and a password'],

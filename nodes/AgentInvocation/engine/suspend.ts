@@ -33,6 +33,8 @@ export interface Suspension {
 	retriesOnFail: boolean;
 	/** How many items the node has. */
 	count: number;
+	/** Of checkpoints: how many in a row came before all first items had begun. */
+	early?: number | undefined;
 	/** The hints for the output panel so far. */
 	hints: string[];
 }

@@ -85,7 +85,13 @@ export async function checkItems(
 		note: () => {},
 	};
 	const concurrency = ofDryRuns(work.concurrency.most);
-	const checking = { ...work, begin, concurrency, stopsAtFailure: true, checkpoints: false };
+	const checking = {
+		...work,
+		begin,
+		concurrency,
+		stopsAtFailure: true,
+		checkpointAfterMs: Infinity,
+	};
 	await new Loop(checking, items, count).run();
 	const wrong = new Map(
 		[...failing]

@@ -1,17 +1,13 @@
 import { clock } from '../clock';
 import type { Item, NotBegun } from '../item';
+import { RECALLED } from '../service/sendWithRetry';
+import { Checkpoint } from './checkpoint';
 import { Trial } from './concurrency';
 import { Waits } from './waits';
 import type { Items, LoopEnd, Work } from './work';
 
 /** The most items that are beginning at once, which keeps deadlines of creates from expiring in the queue. */
 const MOST_BEGINNING = 100;
-
-/** How long a checkpoint waits for those of the first items that take long to begin, in ms. */
-const CHECKPOINT_WAIT_MS = 5_000;
-
-/** How long the others wait for those to be recalled, in ms. Only what was sent already takes longer. */
-const RECALL_MS = 1_000;
 
 /** With so many items under way, each perhaps with a connection of its own, none is polled. */
 const MOST_UNDER_WAY = 1_000;
@@ -34,23 +30,10 @@ export class Loop {
 
 	private readonly underWay = new Map<number, AbortController>();
 
-	/** How many items have begun in this loop. */
-	private begun = 0;
-
-	/** How many of them are beginning now. */
+	/** How many items are beginning now. */
 	private beginning = 0;
 
-	/** How many begin before a checkpoint; Infinity if none is made. */
-	private beforeCheckpoint: number;
-
-	/** Those of them that are beginning now. */
-	private readonly firstBeginning = new Set<number>();
-
-	/** When these are recalled, so that the checkpoint can be made; Infinity until one has begun, and from then on. */
-	private recallAt = Infinity;
-
-	/** When the others begin though some of these still are beginning; Infinity until they are recalled. */
-	private othersBeginAt = Infinity;
+	private readonly checkpoint: Checkpoint;
 
 	private readonly trial: Trial;
 
@@ -77,8 +60,9 @@ export class Loop {
 		const others = this.inOrder.filter(({ item }) => !item.earlier);
 		this.inOrder = this.heldBack ? known : known.concat(others);
 		const free = Math.max(work.concurrency.onTrial - this.waiting.size, 0);
-		const mayCheckpoint = work.checkpoints && this.leftToBegin > 0;
-		this.beforeCheckpoint = mayCheckpoint ? Math.min(free, this.leftToBegin) : Infinity;
+		const mayCheckpoint = work.checkpointAfterMs < Infinity && this.leftToBegin > 0;
+		const first = mayCheckpoint ? Math.min(free, this.leftToBegin) : Infinity;
+		this.checkpoint = new Checkpoint(first, work.checkpointAfterMs, this.waiting.size > 0);
 	}
 
 	async run(): Promise<LoopEnd> {
@@ -111,20 +95,18 @@ export class Loop {
 		return isFull && this.leftToBegin > 0 ? this.trial.endsAt : Infinity;
 	}
 
-	/** Whether items wait for the checkpoint. If they begin before it, it is made as soon as the first ones have begun. */
-	private get areWaitingForCheckpoint(): boolean {
-		return this.begun === this.beforeCheckpoint && clock.now() < this.othersBeginAt;
-	}
-
 	/** Begins and polls what is due now, unless the loop is over. */
 	private doWhatIsDue(): LoopEnd | undefined {
 		if (this.work.cancel?.aborted) return { is: 'cancelled' };
 		if (this.failure) return this.failure;
 		const now = clock.now();
-		if (now >= this.recallAt) this.recall(now);
+		for (const index of this.checkpoint.takeRecalled(now)) {
+			this.underWay.get(index)?.abort(RECALLED);
+		}
 		const left = this.waiting.size + this.leftToBegin;
-		const haveFirstBegun = this.begun >= this.beforeCheckpoint && this.firstBeginning.size === 0;
-		if (haveFirstBegun && left + this.beginning > 0) return { is: 'checkpoint' };
+		const more = Math.min(this.leftToBegin, this.work.concurrency.onTrial);
+		const end = left + this.beginning > 0 ? this.checkpoint.dueEnd(more) : undefined;
+		if (end) return end;
 		this.poll(now);
 		this.beginMore(now);
 		return this.underWay.size + left === 0 ? (this.heldBack ?? { is: 'worked' }) : undefined;
@@ -134,30 +116,18 @@ export class Loop {
 		if (now >= this.trialEndsAt) this.trial.end();
 		while (this.inProgress < this.trial.limit && this.beginning < MOST_BEGINNING) {
 			const next = this.inOrder[this.nextToBegin];
-			if (!next || this.areWaitingForCheckpoint) return;
+			if (!next || this.checkpoint.holdsOthers) return;
 			this.nextToBegin++;
-			this.begun++;
 			this.beginning++;
-			const isFirst = this.begun <= this.beforeCheckpoint && this.beforeCheckpoint < Infinity;
-			if (isFirst) this.firstBeginning.add(next.index);
+			this.checkpoint.noteBegin(next.index);
 			const { isOn: isOnTrial } = this.trial;
 			void this.step(next.index, async (signal) => {
 				const begun = await this.work.begin(next.item, next.index, signal, isOnTrial);
 				this.beginning--;
-				this.firstBeginning.delete(next.index);
-				const isToRecall = isFirst && this.othersBeginAt === Infinity;
-				if (isToRecall) this.recallAt = clock.now() + CHECKPOINT_WAIT_MS;
+				this.checkpoint.noteBegun(next.index, begun);
 				return begun;
 			});
 		}
-	}
-
-	/** Takes back those of the first items that still wait for their turn. They begin after the checkpoint. */
-	private recall(now: number): void {
-		this.recallAt = Infinity;
-		this.othersBeginAt = now + RECALL_MS;
-		this.beforeCheckpoint = this.begun;
-		for (const index of this.firstBeginning) this.underWay.get(index)?.abort();
 	}
 
 	private poll(dueBy: number): void {
@@ -198,8 +168,7 @@ export class Loop {
 	/** Waits until there is something to do, polls early, or ends the loop so that the execution can be stored. */
 	private async untilNextStep(): Promise<LoopEnd | undefined> {
 		const { trialEndsAt } = this;
-		const othersBeginAt = this.areWaitingForCheckpoint ? this.othersBeginAt : Infinity;
-		const due = Math.min(this.waiting.dueAt, trialEndsAt, this.recallAt, othersBeginAt);
+		const due = Math.min(this.waiting.dueAt, trialEndsAt, this.checkpoint.actsAt);
 		// Nothing more can start before one of those under way has ended.
 		if (this.underWay.size >= MOST_UNDER_WAY) return await this.untilNews(Infinity);
 		if (this.underWay.size > 0 || trialEndsAt < Infinity) return await this.untilNews(due);

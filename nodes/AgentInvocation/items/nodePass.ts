@@ -24,6 +24,13 @@ import { whenToPark } from './whenToPark';
 import { hintAtInterval, hintAtSlowBegin } from './whereToWait';
 import type { LoopEnd, Work } from './work';
 
+/**
+ * How long after the first item has begun a checkpoint is made, in ms, though others of the first ones have not. It
+ * doubles with each such checkpoint.
+ */
+const CHECKPOINT_AFTER_MS = 5_000;
+const MOST_DOUBLINGS = 4;
+
 /** One pass of the node, up to its end or the next suspension. */
 export class NodePass {
 	private readonly count: number;
@@ -65,8 +72,7 @@ export class NodePass {
 		const work: Work = {
 			concurrency,
 			stopsAtFailure: !continues(context),
-			// After a resume, what the node goes on with is stored already.
-			checkpoints: this.startsRuns && parking.checkpoints && memory.opening.beginning !== 'resume',
+			checkpointAfterMs: this.checkpointAfterMs,
 			time: parking.time,
 			pollsFrom: parking.pollsFrom,
 			cancel: context.getExecutionCancelSignal?.(),
@@ -99,7 +105,16 @@ export class NodePass {
 	}
 
 	private get startsRuns(): boolean {
-		return this.operation.runs === 'starts';
+		return this.operation.mayStartRuns?.(this.context) ?? false;
+	}
+
+	/** See `Work`. After a resume, what the node goes on with is stored already, unless the checkpoint was early. */
+	private get checkpointAfterMs(): number {
+		const { beginning, suspension } = this.memory.opening;
+		const early = suspension?.early ?? 0;
+		const mayCheckpoint = this.startsRuns && this.parking.checkpoints;
+		if (!mayCheckpoint || (beginning === 'resume' && early === 0)) return Infinity;
+		return CHECKPOINT_AFTER_MS * 2 ** Math.min(early, MOST_DOUBLINGS);
 	}
 
 	private get items(): Item[] {
@@ -161,15 +176,15 @@ export class NodePass {
 
 	/** Asks the engine for a suspension, after which it runs the node again. */
 	private suspend(end: LoopEnd & { is: 'parked' | 'checkpoint' }): NodeOutput {
-		const { context, operation, memory, source, parking, count } = this;
+		const { context, memory, source, parking, startsRuns, count } = this;
 		// Stored dates are those of the machine's clock, which may have been changed meanwhile.
 		const { changedBy } = parking.time;
 		this.noteAll((item) => (item.is === 'waiting' ? movedBy(item, changedBy) : item));
 		const resumesOn = end.is === 'parked' ? Math.ceil(clock.dateOf(end.resumesAt)) : undefined;
 		const retriesOnFail = mostAttempts(context) > 1;
-		// Dry runs start none.
-		const startsRuns = this.items.some((_, index) => operation.startsRun?.(context, index));
-		const facts = { source, startsRuns, retriesOnFail, count };
+		const isEarly = end.is === 'checkpoint' && end.isEarly;
+		const early = isEarly ? (memory.opening.suspension?.early ?? 0) + 1 : undefined;
+		const facts = { source, startsRuns, retriesOnFail, count, early };
 		memory.suspension = { ...facts, resumesOn, beganOn: clock.date(), hints: [...parking.hints] };
 		const runs = this.items.filter(({ is }) => is === 'waiting').length;
 		return requestSuspension(context, { source, resumesOn, runs });

@@ -39,10 +39,11 @@ export interface Operation {
 	/** How all items are checked before the first one begins, if they are. Throws what each item then fails with. */
 	checks?(this: void, context: IExecuteFunctions): CheckItem | undefined;
 	/**
-	 * Whether the operation starts runs or gets them. Without it, nothing is remembered of the items; only what
-	 * starts runs makes checkpoints.
+	 * Whether the operation starts runs or gets them. Without it, nothing is remembered of the items.
 	 */
 	runs?: 'starts' | 'gets';
+	/** Whether items may start runs, whatever expressions give. Absent if the operation starts none. */
+	mayStartRuns?(this: void, context: IExecuteFunctions): boolean;
 	/** Whether an item, if it begins, starts a run. Absent if the operation starts none. */
 	startsRun?(this: void, context: IExecuteFunctions, itemIndex: number): boolean;
 	/** Gives the next state of the item, or throws what it fails with. */

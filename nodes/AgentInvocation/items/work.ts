@@ -15,8 +15,11 @@ export interface Work {
 	concurrency: Concurrency;
 	/** Whether the first item that fails ends the loop. */
 	stopsAtFailure: boolean;
-	/** Whether the loop ends with a checkpoint once the first items have begun. */
-	checkpoints: boolean;
+	/**
+	 * The loop ends with a checkpoint once the first items have begun. So long after the first one has, in ms, those that
+	 * still wait for their turn are taken back for it. Infinity: it does not end with one.
+	 */
+	checkpointAfterMs: number;
 	/** For the dates in the records. */
 	time: PassTime;
 	/** Nothing is polled before this moment. */
@@ -47,5 +50,6 @@ export type LoopEnd =
 	| { is: 'worked' }
 	| { is: 'failed'; index: number; failure: Failure }
 	| { is: 'cancelled' }
-	| { is: 'checkpoint' }
+	/** `isEarly`: some of the first items have not begun. */
+	| { is: 'checkpoint'; isEarly: boolean }
 	| { is: 'parked'; resumesAt: number };

@@ -64,7 +64,7 @@ function kindOfStatus(status: number, error: ServiceError | undefined): AnswerKi
 	// A proxy has not let the request pass.
 	if (status === 407) return 'notConnected';
 	// Without the envelope, the answer is a gateway's.
-	if (status >= 400 && error) {
+	if (status >= 400 && error && !error.isPartial) {
 		if (error.code === 'run_not_found') return 'unknownRun';
 		const isOfRequest = isErrorCode(error.code) && error.code !== 'internal_error';
 		const isListed = LISTED.includes(status) || isOfRequest;

@@ -111,7 +111,7 @@ function explain({ kind, status, serviceError }: Answer, subject: Subject): Expl
 	if (ofGateway) return ofGateway;
 	// A request that was not sent because of a 429 is explained like the 429.
 	const row = answerKinds[kind === 'late' && status === 429 ? 'rateLimited' : kind];
-	if (status === 404 && serviceError) {
+	if (status === 404 && serviceError && !serviceError.isPartial) {
 		return {
 			message: 'The service did not find what was asked for',
 			description: addressAdvice(subject),

@@ -26,6 +26,10 @@ const BRIEF_SENDS = 5;
 /** Caps `Retry-After` at an hour, in ms: a mistake must not hold anything for days. */
 const LONGEST_RETRY_AFTER_MS = 3_600_000;
 
+/** The longest pause of all requests that the service has not asked for, in ms, after so many of them. */
+const LONGEST_OWN_PAUSE_MS = 200_000;
+const MANY_PAUSES = 30;
+
 /** From here on, seconds are taken for a date (of 2001 or later), in ms. */
 const LEAST_DATE_MS = 1e12;
 
@@ -82,13 +86,14 @@ export function refusedBackoffMs(refusals: number): number {
 }
 
 /**
- * A pause of all requests that doubles with each one in a row. It grows to ten minutes, since some limits last until
- * the service was left alone for a while.
+ * A pause of all requests that doubles with each one in a row. After very many it is longer, since some limits last
+ * until the service was left alone for a while; but no poll or create is given up for it (see READ_PATIENCE_MS).
  *
  * @returns ms
  */
 export function growingPauseMs(pausesInARow: number): number {
-	return growing(PAUSE_GROWTH.failed, pausesInARow, 10 * backoffRange.longest);
+	const longest = pausesInARow > MANY_PAUSES ? LONGEST_OWN_PAUSE_MS : backoffRange.longest;
+	return growing(PAUSE_GROWTH.failed, pausesInARow, longest);
 }
 
 function growing(factor: number, times: number, longest = backoffRange.longest): number {

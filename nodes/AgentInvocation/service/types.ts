@@ -50,6 +50,8 @@ export interface ServiceError {
 	code: string;
 	message: string;
 	requestId: string;
+	/** Whether something of it is missing, so that it may be a gateway's. */
+	isPartial?: boolean;
 }
 
 export function isJsonObject(value: unknown): value is Record<string, unknown> {
@@ -137,12 +139,13 @@ export function isErrorCode(code: unknown): code is ErrorCode {
 
 /**
  * Reads the error envelope of a body; undefined if it has none. Gateways have errors of a similar form, with a number
- * for a code, or without an ID: a documented code is the service's own in any case.
+ * for a code, or without an ID: a documented code then explains the error, but proves nothing.
  */
 export function readServiceError(body: unknown): ServiceError | undefined {
 	if (!isJsonObject(body) || !isJsonObject(body.error)) return undefined;
-	const { code = '', message, request_id: requestId } = body.error;
-	const isOwn = typeof requestId === 'string' && typeof (code ?? '') === 'string';
-	if (typeof message !== 'string' || !(isOwn || isErrorCode(code))) return undefined;
-	return { code: toText(code), message, requestId: toText(requestId) };
+	const { code, message, request_id: requestId } = body.error;
+	const hasId = typeof requestId === 'string' || typeof requestId === 'number';
+	const isWhole = hasId && typeof code === 'string';
+	if (typeof message !== 'string' || !(isWhole || isErrorCode(code))) return undefined;
+	return { code, message, requestId: toText(requestId), ...(!isWhole && { isPartial: true }) };
 }

@@ -104,7 +104,14 @@ export const createFields: INodeProperties[] = [
 ];
 
 /** Starts a run for each input item and, unless told otherwise, waits for it. */
-export const create: Operation = { concurrency, checks, runs: 'starts', startsRun, begin };
+export const create: Operation = {
+	concurrency,
+	checks,
+	runs: 'starts',
+	mayStartRuns: (context) => context.getNode().parameters?.dryRun !== true,
+	startsRun,
+	begin,
+};
 
 function concurrency(context: IExecuteFunctions): Concurrency {
 	const maxConcurrency = context.getNodeParameter('options.maxConcurrency', 0, 0);

@@ -65,7 +65,7 @@ async function readFields(
 		Object.entries(isMapped ? (context.getInputData()[itemIndex]?.json ?? {}) : {}),
 	);
 	const fieldOf = fieldsByName(
-		[...json.keys()],
+		json,
 		parameters.map(({ name }) => name),
 	);
 	const entered = Object.entries(fields.value || {});
@@ -89,18 +89,21 @@ async function readFields(
 }
 
 /**
- * Tells which of an item's fields has the value of a parameter: that of its name, or else the only one whose name looks
- * the same, such as one with a space behind it, and is not the name of another parameter.
+ * Tells which of an item's fields has the value of a parameter: that of its name, or else the only one that is not empty
+ * and whose name looks the same, such as one with a space behind it, unless other parameters' names look the same, too.
  */
-function fieldsByName(fields: string[], names: string[]): (name: string) => string {
-	const [exact, ofOthers] = [new Set(fields), new Set(names)];
-	const alike = new Map<string, string[]>();
-	for (const field of fields.filter((one) => !ofOthers.has(one))) {
-		const key = nameKey(field);
-		alike.set(key, [...(alike.get(key) ?? []), field]);
-	}
+function fieldsByName(fields: Map<string, unknown>, names: string[]): (name: string) => string {
+	const [alike, namesAlike] = [new Map<string, string[]>(), new Map<string, string[]>()];
+	const add = (to: Map<string, string[]>, name: string) => {
+		const key = nameKey(name);
+		to.set(key, [...(to.get(key) ?? []), name]);
+	};
+	for (const name of names) add(namesAlike, name);
+	for (const [field, value] of fields) if (!isEmpty(value)) add(alike, field);
 	return (name) => {
-		const [field = name, ...others] = exact.has(name) ? [name] : (alike.get(nameKey(name)) ?? []);
+		const key = nameKey(name);
+		const isOnly = namesAlike.get(key)?.length === 1;
+		const [field = name, ...others] = fields.has(name) || !isOnly ? [name] : (alike.get(key) ?? []);
 		if (others.length === 0) return field;
 		return fail({
 			message: `Several fields of the input item may be parameter '${shorten(name)}': ${few([field, ...others].map((one) => `'${shorten(one)}'`))}`,

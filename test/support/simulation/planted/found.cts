@@ -35,7 +35,7 @@ export const found: PlantedDefect[] = [
 	plant(
 		"a gateway's 4xx is taken for the service's",
 		'service/answer.ts',
-		'if (status >= 400 && error) {',
+		'if (status >= 400 && error && !error.isPartial) {',
 		"if (status >= 400) {\n\t\terror ??= { code: '', message: '', requestId: '' };",
 	),
 	plant(
@@ -288,8 +288,8 @@ export const found: PlantedDefect[] = [
 	plant(
 		"a gateway's error without an ID is the service's own",
 		'service/types.ts',
-		"typeof requestId === 'string' && typeof",
-		"(typeof requestId === 'string' || requestId === undefined) && typeof",
+		"const hasId = typeof requestId === 'string' ||",
+		"const hasId = requestId === undefined || typeof requestId === 'string' ||",
 	),
 	plant(
 		'a lookup that fails may have been sent',
@@ -306,8 +306,8 @@ export const found: PlantedDefect[] = [
 	plant(
 		"n8n's Retry of a crashed execution makes no checkpoint",
 		'items/nodePass.ts',
-		"memory.opening.beginning !== 'resume',",
-		"memory.opening.beginning === 'first',",
+		"(beginning === 'resume' && early === 0)",
+		"(beginning !== 'first' && early === 0)",
 	),
 	plant(
 		'runs of the trial are polled as late as any other',
@@ -323,9 +323,9 @@ export const found: PlantedDefect[] = [
 	),
 	plant(
 		'a create that gets no answer keeps other items from beginning',
-		'items/loop.ts',
-		'const CHECKPOINT_WAIT_MS = 5_000;',
-		'const CHECKPOINT_WAIT_MS = 500_000;',
+		'items/checkpoint.ts',
+		'now + RECALL_MS : now;',
+		'Infinity : now;',
 	),
 	plant(
 		"a pause after a server error passes the workflow's own timeout",
@@ -407,15 +407,21 @@ export const found: PlantedDefect[] = [
 	),
 	plant(
 		'creates that wait for their turn hold up the checkpoint',
-		'items/loop.ts',
-		'CHECKPOINT_WAIT_MS = 5_000',
-		'CHECKPOINT_WAIT_MS = 1e9',
+		'items/nodePass.ts',
+		'CHECKPOINT_AFTER_MS = 5_000',
+		'CHECKPOINT_AFTER_MS = 1e9',
+	),
+	plant(
+		'after an early checkpoint there is no other',
+		'items/nodePass.ts',
+		"beginning === 'resume' && early === 0",
+		"beginning === 'resume'",
 	),
 	plant(
 		'what was a dry run may have started a run',
 		'items/nodePass.ts',
-		'const startsRuns = this.items.some(',
-		'const startsRuns = this.startsRuns || this.items.some(',
+		'return this.operation.mayStartRuns?.(this.context) ?? false;',
+		"return this.operation.runs === 'starts';",
 	),
 	plant(
 		'what was not waited for is output as it was after a crash',

@@ -79,8 +79,8 @@ function suspensionOf(memory: string, turn: number): object | undefined {
 	return agentInvocation?.byRunIndex[turn]?.suspension;
 }
 
-/** How long the first items wait for one another before n8n saves progress, in ms, beside their round trips. */
-const SAVED_WITHIN_MS = 6_000;
+/** How long after the first run others may still be beginning before n8n saves progress, in ms, beside round trips. */
+const SAVED_WITHIN_MS = 7_000;
 
 /** With 'Save execution progress', n8n stores what the first items have started, whatever holds up others of them. */
 export function progressIsSaved(facts: Facts): string[] {
@@ -96,18 +96,16 @@ export function progressIsSaved(facts: Facts): string[] {
 		const { endedAt = Infinity, retryOf, saves } = attempt;
 		const isSimple = spec.maxTries === 0 && spec.turns === 1 && !retryOf && !spec.credentialAway;
 		if (!spec.savesProgress || spec.host !== 'n8n' || !isSimple) return [];
-		const answered = history.requests.filter(
-			({ kind, execution, status }) =>
-				kind === 'create' && execution === attempt && status !== undefined && status !== 429,
+		const created = history.requests.filter(
+			({ kind, execution, status, isOwn, isCut }) =>
+				kind === 'create' && execution === attempt && status === 202 && isOwn && !isCut,
 		);
-		const firstAt = Math.min(...answered.map(({ answeredAt }) => answeredAt));
-		const most = Number(spec.options.maxConcurrency ?? 0) || 10;
-		const eachMs = SAVED_WITHIN_MS + 4 * service.tripMs[1];
-		const by = firstAt + Math.min(most, spec.items.length) * eachMs;
+		const firstAt = Math.min(...created.map(({ answeredAt }) => answeredAt));
+		const by = firstAt + SAVED_WITHIN_MS + 4 * service.tripMs[1];
 		const isSaved = saves.some(({ at, why }) => why !== 'begin' && at >= firstAt && at <= by);
 		if (isSaved || endedAt <= by) return [];
 		return [
-			`execution ${attempt.id} began its first item at ${Math.round(firstAt)}, and nothing was saved until ${Math.round(by)}`,
+			`execution ${attempt.id} has started a run at ${Math.round(firstAt)}, and nothing was saved until ${Math.round(by)}`,
 		];
 	});
 }
