@@ -232,12 +232,7 @@ describe('at the time limit', () => {
 		expect(attempt.saves.at(-1)!.memory).toContain('graceBeganOn');
 		failures = 3;
 		const { jsons } = await world.retry({ afterMs: 600 * SECOND });
-		// The last one may have been begun by then.
-		expect(jsons).toMatchObject([
-			{ output: '0' },
-			{ output: '1' },
-			{ error: expect.stringContaining('may have started') as string },
-		]);
+		expect(jsons.map(({ output }) => output)).toEqual(['0', '1', '2']);
 	});
 
 	test.each([3_600, -3_600])('n8n may set its clock by %d s meanwhile', async (by) => {
