@@ -1,4 +1,4 @@
-import { execute } from '../support/simulation/ownWorld.cts';
+import { execute, OwnWorld } from '../support/simulation/ownWorld.cts';
 
 const SECOND = 1_000;
 const HOUR = 3_600 * SECOND;
@@ -20,3 +20,36 @@ test.each([20, 120])(
 		expect(Math.max(...world.requests.map(({ sentAt }) => sentAt))).toBeLessThan(3 * HOUR);
 	},
 );
+
+describe('a limit that refuses for most of an hour, and says nothing', () => {
+	const limiter = {
+		kind: 'fixed' as const,
+		limit: 300,
+		windowMs: 3_270 * SECOND,
+		retryAfter: 'none' as const,
+	};
+
+	test.each([3_240, 3_300, 3_440])('ends no wait at its time limit of %d s', async (timeout) => {
+		const { jsons } = await execute({
+			count: 10,
+			onError: 'continueRegularOutput',
+			options: { pollInterval: 10, timeout },
+			runOf: () => ({ durationMs: 2_400 * SECOND }),
+			service: { limiter },
+		});
+		expect(jsons.map(({ status }) => status)).toEqual(Array(10).fill('succeeded'));
+	});
+
+	test.each([3_280, 3_400])('lets an execution begin after %d s', async (startsS) => {
+		const world = new OwnWorld({
+			count: 10,
+			onError: 'continueRegularOutput',
+			options: { pollInterval: 10, timeout: 7_200 },
+			runOf: () => ({ durationMs: 6_000 * SECOND }),
+			service: { limiter },
+			beside: [{ startsAtMs: startsS * SECOND, agentMode: 'name', waits: false }],
+		});
+		await world.execute();
+		expect(world.seen(1).jsons).toMatchObject([{ status: 'pending' }]);
+	});
+});
