@@ -36,6 +36,7 @@ async function work(count: number, acts: Partial<Work>) {
 			concurrency: fixedAt(Infinity),
 			stopsAtFailure: false,
 			checkpointAfterMs: Infinity,
+			mayRecall: () => true,
 			time: new PassTime(),
 			pollsFrom: -Infinity,
 			begin: () => Promise.resolve(DONE),

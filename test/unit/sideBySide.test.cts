@@ -233,6 +233,65 @@ describe('a checkpoint does not wait for creates that are put off', () => {
 		expect(saves.at(-1)!.memory.match(/"is":"waiting"/g)!.length).toBeGreaterThanOrEqual(10);
 	});
 
+	test('nor does one that is put off after it keep others from beginning', async () => {
+		const world = new OwnWorld({
+			count: 40,
+			savesProgress: true,
+			options: { whereToWait: 'memory' },
+			service: { tripMs: [100, 100] },
+			hand: {
+				respond: ({ tag, kind, sentAt }) =>
+					kind === 'create' && itemNumberOf(tag!) === 9 && sentAt < 60 * MINUTE
+						? { statusCode: 429, headers: { 'retry-after': '300' } }
+						: undefined,
+			},
+			runOf: () => ({ durationMs: 2 * MINUTE }),
+		});
+		world.world.executions[0]!.items[9]!.ownKey = true;
+		await world.execute();
+		const others = world.runs.filter(({ tag }) => itemNumberOf(tag) !== 9);
+		expect(others).toHaveLength(39);
+		expect(Math.max(...others.map(({ createdAt }) => createdAt))).toBeLessThan(MINUTE);
+	});
+
+	test('also where the first item has failed, and the others begin late', async () => {
+		const { first, again } = await startedTwice(20 * MINUTE, {
+			count: 30,
+			onError: 'continueRegularOutput',
+			options: { whereToWait: 'memory' },
+			service: { tripMs: [100, 100], quota: { runs: 5 } },
+			hand: {
+				respond: ({ kind, tag, sentAt }) => {
+					if (kind !== 'create') return undefined;
+					if (itemNumberOf(tag!) === 0) return { statusCode: 401 };
+					const isHeld = sentAt < 9 * SECOND;
+					return isHeld ? { statusCode: 429, headers: { 'retry-after': '10' } } : undefined;
+				},
+			},
+			runOf: () => ({ durationMs: 30 * MINUTE }),
+		});
+		expect(first).toHaveLength(5);
+		expect(again).toEqual([]);
+	});
+
+	test('also where a connection has failed before', async () => {
+		let failures = 1;
+		const { first, again } = await startedTwice(10 * MINUTE, {
+			count: 10,
+			options: { whereToWait: 'memory' },
+			service: { tripMs: [100, 100], quota: { runs: 9 } },
+			hand: {
+				respond: (seen) =>
+					seen.kind === 'create' && itemNumberOf(seen.tag!) === 9 && failures-- > 0
+						? answerOf('refused', seen)
+						: undefined,
+			},
+			runOf: () => ({ durationMs: 15 * MINUTE }),
+		});
+		expect(first).toHaveLength(9);
+		expect(again).toEqual([]);
+	});
+
 	test('nor before there is a run to save', async () => {
 		const world = new OwnWorld({
 			count: 30,

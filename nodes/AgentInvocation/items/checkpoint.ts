@@ -2,12 +2,15 @@ import { clock } from '../clock';
 import type { Item } from '../item';
 import type { LoopEnd } from './work';
 
-/** How long the others wait for those that are recalled, in ms. Only what was sent already takes longer. */
+/** How long the others wait after one of the first items has begun, in ms. */
+const HOLD_MS = 5_000;
+
+/** How long they wait for those that are recalled, in ms. Only what was sent already takes longer. */
 const RECALL_MS = 1_000;
 
 /**
  * Decides when the loop ends with a checkpoint: once the first items have begun. Those that still wait for their turn
- * a while after the first of them has begun are recalled. They begin after the checkpoint, which is an early one then.
+ * a while after a run was started are recalled. They begin after the checkpoint, which is an early one then.
  */
 export class Checkpoint {
 	/** How many items have begun in this loop. */
@@ -16,22 +19,26 @@ export class Checkpoint {
 	/** Those of the first ones that are beginning now. */
 	private readonly beginning = new Set<number>();
 
-	/** When these are recalled, by the clock; Infinity until one has begun, and from then on. */
+	/** When these are recalled, by the clock; Infinity until a run was started, and from then on. */
 	private recallAt = Infinity;
 
-	/** When the others begin though some of these still are beginning; Infinity until they are recalled. */
-	private othersBeginAt = Infinity;
+	private wereRecalled = false;
+
+	/** When the others begin though some of these still are beginning. */
+	private othersBeginAt: number;
 
 	/**
 	 * @param first how many the first items are; Infinity if no checkpoint is made
-	 * @param afterMs how long after one has begun the others of them are recalled
+	 * @param afterMs how long after a run was started those of them are recalled that are still beginning
 	 * @param hasRun whether there is a run that the checkpoint would save
 	 */
 	constructor(
 		private first: number,
 		private readonly afterMs: number,
 		private hasRun: boolean,
-	) {}
+	) {
+		this.othersBeginAt = hasRun ? clock.now() + HOLD_MS : Infinity;
+	}
 
 	/** Whether the others wait for it. */
 	get holdsOthers(): boolean {
@@ -51,18 +58,22 @@ export class Checkpoint {
 	/** It has begun, or was recalled. */
 	noteBegun(index: number, { run }: Item): void {
 		this.hasRun ||= run !== undefined;
-		if (!this.beginning.delete(index) || this.othersBeginAt < Infinity) return;
-		this.recallAt = Math.min(this.recallAt, clock.now() + this.afterMs);
+		this.beginning.delete(index);
+		if (this.wereRecalled || this.first === Infinity) return;
+		const now = clock.now();
+		this.othersBeginAt = Math.min(this.othersBeginAt, now + HOLD_MS);
+		if (run) this.recallAt = Math.min(this.recallAt, now + this.afterMs);
 	}
 
-	/** Gives the items that are to be recalled now. */
-	takeRecalled(now: number): number[] {
+	/** Gives the items that are to be recalled now, of those that may be. */
+	takeRecalled(now: number, mayRecall: (index: number) => boolean): number[] {
 		if (now < this.recallAt) return [];
 		this.recallAt = Infinity;
-		this.othersBeginAt = this.hasRun ? now + RECALL_MS : now;
-		if (!this.hasRun) return [];
+		if (this.beginning.size === 0) return [];
+		this.wereRecalled = true;
+		this.othersBeginAt = now + RECALL_MS;
 		this.first = this.begun;
-		return [...this.beginning];
+		return [...this.beginning].filter(mayRecall);
 	}
 
 	/**
@@ -72,7 +83,7 @@ export class Checkpoint {
 	 */
 	dueEnd(more: number): LoopEnd | undefined {
 		if (this.begun < this.first || this.beginning.size > 0) return undefined;
-		if (this.hasRun) return { is: 'checkpoint', isEarly: this.othersBeginAt < Infinity };
+		if (this.hasRun) return { is: 'checkpoint', isEarly: this.wereRecalled };
 		this.first = this.begun + more;
 		return undefined;
 	}

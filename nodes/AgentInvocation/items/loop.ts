@@ -1,6 +1,5 @@
 import { clock } from '../clock';
 import type { Item, NotBegun } from '../item';
-import { RECALLED } from '../service/sendWithRetry';
 import { Checkpoint } from './checkpoint';
 import { Trial } from './concurrency';
 import { Waits } from './waits';
@@ -100,8 +99,8 @@ export class Loop {
 		if (this.work.cancel?.aborted) return { is: 'cancelled' };
 		if (this.failure) return this.failure;
 		const now = clock.now();
-		for (const index of this.checkpoint.takeRecalled(now)) {
-			this.underWay.get(index)?.abort(RECALLED);
+		for (const index of this.checkpoint.takeRecalled(now, this.work.mayRecall)) {
+			this.underWay.get(index)?.abort();
 		}
 		const left = this.waiting.size + this.leftToBegin;
 		const more = Math.min(this.leftToBegin, this.work.concurrency.onTrial);

@@ -73,6 +73,7 @@ export class NodePass {
 			concurrency,
 			stopsAtFailure: !continues(context),
 			checkpointAfterMs: this.checkpointAfterMs,
+			mayRecall: (index) => this.mayRecall(index),
 			time: parking.time,
 			pollsFrom: parking.pollsFrom,
 			cancel: context.getExecutionCancelSignal?.(),
@@ -115,6 +116,15 @@ export class NodePass {
 		const mayCheckpoint = this.startsRuns && this.parking.checkpoints;
 		if (!mayCheckpoint || (beginning === 'resume' && early === 0)) return Infinity;
 		return CHECKPOINT_AFTER_MS * 2 ** Math.min(early, MOST_DOUBLINGS);
+	}
+
+	private mayRecall(index: number): boolean {
+		try {
+			return !this.operation.sendsAgain?.(this.context, index);
+		} catch {
+			// The option has a wrong value: the item fails when it begins.
+			return true;
+		}
 	}
 
 	private get items(): Item[] {

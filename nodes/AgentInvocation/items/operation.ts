@@ -44,6 +44,8 @@ export interface Operation {
 	runs?: 'starts' | 'gets';
 	/** Whether items may start runs, whatever expressions give. Absent if the operation starts none. */
 	mayStartRuns?(this: void, context: IExecuteFunctions): boolean;
+	/** Whether an item's create is sent again although it may have started a run. */
+	sendsAgain?(this: void, context: IExecuteFunctions, itemIndex: number): boolean;
 	/** Whether an item, if it begins, starts a run. Absent if the operation starts none. */
 	startsRun?(this: void, context: IExecuteFunctions, itemIndex: number): boolean;
 	/** Gives the next state of the item, or throws what it fails with. */

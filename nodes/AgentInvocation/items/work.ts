@@ -20,6 +20,8 @@ export interface Work {
 	 * still wait for their turn are taken back for it. Infinity: it does not end with one.
 	 */
 	checkpointAfterMs: number;
+	/** Whether an item that is beginning may be taken back: it then begins anew, with all its repetitions. */
+	mayRecall(this: void, index: number): boolean;
 	/** For the dates in the records. */
 	time: PassTime;
 	/** Nothing is polled before this moment. */

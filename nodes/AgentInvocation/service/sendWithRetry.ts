@@ -16,9 +16,6 @@ import { requestTimeouts, type Service } from './service';
 /** How long, and until when, a request may wait to be sent. */
 export type Patience = Omit<Admission, 'owner' | 'priority'>;
 
-/** Why a signal is aborted, if what waits for its turn is only taken back, and begins anew later. */
-export const RECALLED = 'recalled';
-
 const OVERDUE: Answer<never> = { kind: 'timedOut', reason: 'The answer was not complete in time' };
 
 /**
@@ -90,10 +87,7 @@ export async function sendWithRetry<T>(
 	/** The same for failures, with the requests themselves. */
 	let failedMs = 0;
 	for (;;) {
-		// What is taken back begins anew, with all its repetitions, so one that has failed goes on.
-		const goesOn = signal?.reason === RECALLED && briefAnswers > 0;
-		const own = goesOn ? { ...patience, signal: undefined } : patience;
-		const answer = await sendOnce(service, request, own);
+		const answer = await sendOnce(service, request, patience);
 		// The answer before it says more about the cause.
 		if (answer.kind === 'late') return last ?? answer;
 		last = answer;
@@ -112,7 +106,7 @@ export async function sendWithRetry<T>(
 		const pauseMs = backoffMs(answer, briefAnswers);
 		failedMs += now - (answer.sentAt ?? now) + pauseMs;
 		if (failedMs > patienceMs || now + pauseMs > deadline) return answer;
-		await clock.sleep(pauseMs, goesOn ? undefined : signal);
+		await clock.sleep(pauseMs, signal);
 	}
 }
 

@@ -1,6 +1,6 @@
 import type { IDataObject, IExecuteFunctions, INodeProperties } from 'n8n-workflow';
 
-import { readBoolean, readNumber, readOptions, readSwitch } from '../../readValue';
+import { readBoolean, readNumber, readSwitch } from '../../readValue';
 import { AUTOMATIC, fixedAt, ofDryRuns, type Concurrency } from '../../items/concurrency';
 import { UnansweredError, UnsafeError } from '../../failure';
 import { done, type Item, type NotBegun } from '../../item';
@@ -110,6 +110,7 @@ export const create: Operation = {
 	runs: 'starts',
 	mayStartRuns: (context) => context.getNode().parameters?.dryRun !== true,
 	startsRun,
+	sendsAgain,
 	begin,
 };
 
@@ -128,6 +129,11 @@ function startsRun(context: IExecuteFunctions, itemIndex: number): boolean {
 		// 'Dry Run' has a wrong value: the item fails when it begins.
 		return true;
 	}
+}
+
+function sendsAgain(context: IExecuteFunctions, itemIndex: number): boolean {
+	const given = context.getNodeParameter('options.retryCreateOnServerError', itemIndex, false);
+	return readBoolean(given, 'Retry Create on Server Error');
 }
 
 function checks(context: IExecuteFunctions): CheckItem | undefined {
@@ -176,12 +182,8 @@ async function readItem(item: NotBegun, work: ItemWork): Promise<Item | GivenIte
 	const plan = { ...waitPlan, waits: waitPlan.waits && !isDry };
 	const listed = async () => (await agentOf(agent, work, beginsUntil(plan, work))).parameters;
 	const bindings = await readBindings(context, itemIndex, listed);
-	const hint = hintAtJoined(bindings);
-	if (hint) work.parking.hints.add(hint);
-	const retryOnServerError = readBoolean(
-		readOptions(context, itemIndex)('retryCreateOnServerError', false),
-		'Retry Create on Server Error',
-	);
+	hintAtJoined(bindings, work.parking);
+	const retryOnServerError = sendsAgain(context, itemIndex);
 	const waitsMs = plan.waits ? plan.options.timeoutMs || Infinity : 0;
 	const patienceMs = Math.max(waitsMs, READ_PATIENCE_MS);
 	return { plan, isDry, agent, bindings, retryOnServerError, patienceMs };

@@ -1,5 +1,6 @@
 import type { IExecuteFunctions } from 'n8n-workflow';
 
+import type { Parking } from '../../engine/parking';
 import { asStored, readChoice } from '../../readValue';
 import { asText, fail } from '../../failure';
 import {
@@ -169,11 +170,16 @@ function bind(given: GivenParameter[]): ParameterBinding[] {
 		.map(({ name, value }) => ({ name, value: textOfDate(value) ?? String(value) }));
 }
 
-/** A hint at a value in which an expression seems to have joined what is no text with other text. */
-export function hintAtJoined(bindings: ParameterBinding[]): string | undefined {
+/** Adds a hint if an expression seems to have joined what is no text with other text. */
+export function hintAtJoined(
+	bindings: ParameterBinding[],
+	{ hints }: Pick<Parking, 'hints'>,
+): void {
 	const joined = bindings.find(({ value }) => /\[object Object\]|Invalid Date/.test(value));
-	if (!joined) return undefined;
-	return `The value of parameter '${shorten(joined.name)}' contains '[object Object]' or an invalid date. If an expression has put it there, correct the expression.`;
+	if (!joined) return;
+	hints.add(
+		`The value of parameter '${shorten(joined.name)}' contains '[object Object]' or an invalid date. If an expression has put it there, correct the expression.`,
+	);
 }
 
 function isEmpty(value: unknown): boolean {

@@ -324,8 +324,8 @@ export const found: PlantedDefect[] = [
 	plant(
 		'a create that gets no answer keeps other items from beginning',
 		'items/checkpoint.ts',
-		'now + RECALL_MS : now;',
-		'Infinity : now;',
+		'this.othersBeginAt = now + RECALL_MS;',
+		'this.othersBeginAt = Infinity;',
 	),
 	plant(
 		"a pause after a server error passes the workflow's own timeout",
