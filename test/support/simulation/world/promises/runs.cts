@@ -94,6 +94,8 @@ export function progressIsSaved(facts: Facts): string[] {
 	return history.attempts.flatMap((attempt) => {
 		const spec = facts.spec(attempt);
 		const { endedAt = Infinity, retryOf, saves } = attempt;
+		// Such creates are not put off, so that none is sent more often than the user wants.
+		if (isTrue(spec.options.retryCreateOnServerError)) return [];
 		const isSimple = spec.maxTries === 0 && spec.turns === 1 && !retryOf && !spec.credentialAway;
 		if (!spec.savesProgress || spec.host !== 'n8n' || !isSimple) return [];
 		const created = history.requests.filter(
