@@ -2,7 +2,11 @@ import fc from 'fast-check';
 
 import { execute, OwnWorld, type Said } from '../support/simulation/ownWorld.cts';
 import { answerOf } from '../support/simulation/world/answers.cts';
-import { itemNumberOf, type Attempt } from '../support/simulation/world/history.cts';
+import {
+	itemNumberOf,
+	type Attempt,
+	type SeenRequest,
+} from '../support/simulation/world/history.cts';
 
 // Which items are under way at the same time, and in which order they begin.
 const SECOND = 1_000;
@@ -290,6 +294,29 @@ describe('a checkpoint does not wait for creates that are put off', () => {
 		});
 		expect(first).toHaveLength(9);
 		expect(again).toEqual([]);
+	});
+
+	test('nor does a list of agents that was begun for one that is taken back fail others', async () => {
+		const isOther = ({ key }: SeenRequest) => key !== 0;
+		const world = new OwnWorld({
+			count: 40,
+			savesProgress: true,
+			agentMode: 'name',
+			onError: 'continueRegularOutput',
+			service: { tripMs: [100, 100] },
+			hand: {
+				respond: (seen) =>
+					seen.kind === 'list' && isOther(seen) && seen.sentAt < 60 * SECOND
+						? { statusCode: 429, headers: { 'retry-after': '20' } }
+						: undefined,
+			},
+			runOf: () => ({ durationMs: 2 * MINUTE }),
+		});
+		for (const [index, item] of world.world.executions[0]!.items.entries()) {
+			item.ownKey = index % 4 === 3;
+		}
+		const { jsons } = await world.execute();
+		expect(jsons.map(({ output }) => output)).toEqual(all(40).map(String));
 	});
 
 	test('nor before there is a run to save', async () => {

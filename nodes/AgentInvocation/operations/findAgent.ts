@@ -102,6 +102,8 @@ interface Reading {
 	owner: object;
 	/** Until when, by the clock, the service may hold it up. */
 	deadline: number;
+	/** Of the item that began it, with which it ends. */
+	signal: AbortSignal;
 	agents: Promise<Listed>;
 }
 
@@ -130,8 +132,10 @@ export async function agentOf(given: GivenAgent, work: ItemWork, deadline: numbe
 				description: MORE_TIME_ADVICE,
 			});
 		}
-		// Its failure is thrown, unless this item has more time than it had.
-		if (!agents && isOwn && deadline <= reading.deadline) return pick(await reading.agents, given);
+		// Its failure is thrown, unless this item has more time than it had, or only the item has ended that began it.
+		const hasEnded = reading.signal.aborted && !work.signal.aborted;
+		const isFinal = isOwn && deadline <= reading.deadline && !hasEnded;
+		if (!agents && isFinal) return pick(await reading.agents, given);
 	}
 }
 
@@ -152,7 +156,7 @@ function readingsOf({ context }: ItemWork): Map<string, Reading> {
 function beginReading({ service, signal }: ItemWork, deadline: number): Reading {
 	const patience = { deadline, signal };
 	const agents = readAgents(service, { limit: Infinity, offset: 0 }, patience).then(listedOf);
-	return { owner: service.owner, deadline, agents };
+	return { owner: service.owner, deadline, signal, agents };
 }
 
 export function isIn(agents: Listed, given: GivenAgent): boolean {
