@@ -25,11 +25,11 @@ import { hintAtInterval, hintAtSlowBegin } from './whereToWait';
 import type { LoopEnd, Work } from './work';
 
 /**
- * How long after the first item has begun a checkpoint is made, in ms, though others of the first ones have not. It
+ * How long after a run was started a checkpoint is made, in ms, though others of the first items have not begun. It
  * doubles with each such checkpoint.
  */
 const CHECKPOINT_AFTER_MS = 5_000;
-const MOST_DOUBLINGS = 4;
+const MOST_CHECKPOINT_DOUBLINGS = 4;
 
 /** One pass of the node, up to its end or the next suspension. */
 export class NodePass {
@@ -115,7 +115,7 @@ export class NodePass {
 		const early = suspension?.early ?? 0;
 		const mayCheckpoint = this.startsRuns && this.parking.checkpoints;
 		if (!mayCheckpoint || (beginning === 'resume' && early === 0)) return Infinity;
-		return CHECKPOINT_AFTER_MS * 2 ** Math.min(early, MOST_DOUBLINGS);
+		return CHECKPOINT_AFTER_MS * 2 ** Math.min(early, MOST_CHECKPOINT_DOUBLINGS);
 	}
 
 	private mayRecall(index: number): boolean {

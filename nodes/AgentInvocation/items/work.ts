@@ -16,7 +16,7 @@ export interface Work {
 	/** Whether the first item that fails ends the loop. */
 	stopsAtFailure: boolean;
 	/**
-	 * The loop ends with a checkpoint once the first items have begun. So long after the first one has, in ms, those that
+	 * The loop ends with a checkpoint once the first items have begun. So long after a run was started, in ms, those that
 	 * still wait for their turn are taken back for it. Infinity: it does not end with one.
 	 */
 	checkpointAfterMs: number;

@@ -65,10 +65,7 @@ async function readFields(
 	const json = new Map<string, unknown>(
 		Object.entries(isMapped ? (context.getInputData()[itemIndex]?.json ?? {}) : {}),
 	);
-	const fieldOf = fieldsByName(
-		json,
-		parameters.map(({ name }) => name),
-	);
+	const fieldOf = fieldsByName(json, isMapped ? parameters.map(({ name }) => name) : []);
 	const entered = Object.entries(fields.value || {});
 	const values = new Map<string, unknown>(
 		isMapped
