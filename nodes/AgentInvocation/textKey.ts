@@ -11,3 +11,18 @@ export function textKey(text: string): string {
 	const letters = text.toLowerCase().toUpperCase().toLowerCase().replaceAll('ς', 'σ');
 	return letters.replace(INVISIBLE, '').replace(/\s+/g, ' ').normalize('NFC');
 }
+
+/** The same text for all names that look the same: space around a name is no part of it (see {@link textKey}). */
+export function nameKey(name: string): string {
+	return textKey(name).trim();
+}
+
+/** Things by the {@link nameKey} of their names. */
+export function byName<T>(things: T[], nameOf: (thing: T) => string): Map<string, T[]> {
+	const named = new Map<string, T[]>();
+	for (const thing of things) {
+		const key = nameKey(nameOf(thing));
+		named.set(key, [...(named.get(key) ?? []), thing]);
+	}
+	return named;
+}

@@ -1,11 +1,10 @@
 import { readAgentId, readRunId } from '../../nodes/AgentInvocation/operations/ids.ts';
 import {
-	byName,
 	findAgent,
-	nameKey,
 	pickNamed,
 	readAgent,
 } from '../../nodes/AgentInvocation/operations/findAgent.ts';
+import { byName, nameKey } from '../../nodes/AgentInvocation/textKey.ts';
 import type { ItemWork } from '../../nodes/AgentInvocation/items/operation.ts';
 import { toAgent } from '../../nodes/AgentInvocation/service/types.ts';
 import type { Service } from '../../nodes/AgentInvocation/service/service.ts';
@@ -94,7 +93,7 @@ describe('of the agents', () => {
 		{ id: 3, name: 'Twice' },
 		{ id: 4, name: 'TWICE ' },
 	].map(toAgent);
-	const named = byName(agents);
+	const named = byName(agents, ({ name }) => name);
 
 	test('the one of the name is picked', () => {
 		expect(pickNamed(named, 'REPORT')).toBe(agents[0]);

@@ -6,7 +6,7 @@ import { MORE_TIME_ADVICE } from '../items/waitPlan';
 import { readText } from '../readValue';
 import { readAgents } from '../service/agents';
 import { isJsonObject, type Agent } from '../service/types';
-import { textKey } from '../textKey';
+import { byName, nameKey } from '../textKey';
 import { few, shorten } from '../wording';
 import { readAgentId } from './ids';
 
@@ -26,20 +26,6 @@ export function readAgent(given: unknown): GivenAgent {
 	if (given.mode !== 'name') return readAgentId(given.value);
 	// An empty name fails like an empty ID.
 	return readText(given.value, 'Agent') || readAgentId('');
-}
-
-/** The same text for all names that look the same (see {@link textKey}). */
-export function nameKey(name: string): string {
-	return textKey(name).trim();
-}
-
-export function byName(agents: Agent[]): AgentsByName {
-	const named: AgentsByName = new Map();
-	for (const agent of agents) {
-		const key = nameKey(agent.name);
-		named.set(key, [...(named.get(key) ?? []), agent]);
-	}
-	return named;
 }
 
 /**
@@ -94,7 +80,10 @@ interface Listed {
 }
 
 export function listedOf(agents: Agent[]): Listed {
-	return { byName: byName(agents), byId: new Map(agents.map((agent) => [agent.id, agent])) };
+	return {
+		byName: byName(agents, ({ name }) => name),
+		byId: new Map(agents.map((agent) => [agent.id, agent])),
+	};
 }
 
 interface Reading {

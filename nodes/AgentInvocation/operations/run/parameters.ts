@@ -10,8 +10,8 @@ import {
 	type ParameterBinding,
 } from '../../service/types';
 import { toParameterName } from '../../storedText';
+import { byName, nameKey } from '../../textKey';
 import { few, shorten } from '../../wording';
-import { nameKey } from '../findAgent';
 import { readJson, type GivenParameter } from './parametersJson';
 
 /**
@@ -91,13 +91,9 @@ async function readFields(
  * and whose name looks the same, such as one with a space behind it, unless other parameters' names look the same, too.
  */
 function fieldsByName(fields: Map<string, unknown>, names: string[]): (name: string) => string {
-	const [alike, namesAlike] = [new Map<string, string[]>(), new Map<string, string[]>()];
-	const add = (to: Map<string, string[]>, name: string) => {
-		const key = nameKey(name);
-		to.set(key, [...(to.get(key) ?? []), name]);
-	};
-	for (const name of names) add(namesAlike, name);
-	for (const [field, value] of fields) if (!isEmpty(value)) add(alike, field);
+	const filled = [...fields.keys()].filter((field) => !isEmpty(fields.get(field)));
+	const alike = byName(filled, (field) => field);
+	const namesAlike = byName(names, (name) => name);
 	return (name) => {
 		const key = nameKey(name);
 		const isOnly = namesAlike.get(key)?.length === 1;

@@ -20,9 +20,10 @@ import { isOfRateLimit, retryAfterMs } from '../../service/retryPolicy';
 import { sendWithRetry } from '../../service/sendWithRetry';
 import { hasSucceeded } from '../../service/runStatus';
 import { isRunId, type ParameterBinding } from '../../service/types';
+import { nameKey } from '../../textKey';
 import { finishedRunOf, outputOf, resultOfNow } from '../../waiting/output';
 import { beginWait, type WaitStart } from '../../waiting/wait';
-import { dropOldReading, findAgent, nameKey, type GivenAgent } from '../findAgent';
+import { dropOldReading, findAgent, type GivenAgent } from '../findAgent';
 import { beginsUntil, MORE_TIME_ADVICE, type WaitPlan } from '../../items/waitPlan';
 
 const RUNS_CONTINUE =

@@ -137,7 +137,7 @@ export const ofOutputs: PlantedDefect[] = [
 	),
 	plant(
 		'names are compared with their case',
-		'operations/findAgent.ts',
+		'textKey.ts',
 		'\treturn textKey(name).trim();',
 		"\treturn textKey('') + name.trim();",
 	),
