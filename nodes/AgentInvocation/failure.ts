@@ -1,4 +1,3 @@
-import { labels } from './labels';
 import { boundAll } from './wording';
 
 /** What is known about a failure. An error item carries it as `details`. */
@@ -69,9 +68,6 @@ export function failureOf(thrown: unknown): Failure {
 	const expression = boundAll(error.context ?? {});
 	const cause = asText(expression.nodeCause ?? '');
 	if (!message.includes(cause)) failure.message += ` ('${cause}')`;
-	const label = labels[asText(expression.parameter ?? '').replace(/\..*/, '')];
-	if (label) failure.message = `The expression in '${label}' failed: ${failure.message}`;
-	failure.description ||= 'Correct the expression, or the value that it reads.';
 	return { ...failure, expression };
 }
 

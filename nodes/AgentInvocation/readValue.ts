@@ -1,10 +1,65 @@
 import type { IExecuteFunctions } from 'n8n-workflow';
 
-import { asText, fail } from './failure';
+import { asError, asText, fail, failureOf } from './failure';
+import { labelOf } from './labels';
 import { shorten } from './wording';
 
+/**
+ * Reads what the user has entered for an item in a field, or in an option: `options.` and its name.
+ *
+ * @param byDefault is given if nothing is stored. An expression that gives nothing gives undefined or null.
+ * @throws FailureError that names the field and its expression, if the expression cannot be evaluated
+ */
+export function readParameter(
+	context: IExecuteFunctions,
+	itemIndex: number,
+	name: string,
+	byDefault: unknown,
+): unknown {
+	try {
+		return context.getNodeParameter(name, itemIndex, byDefault);
+	} catch (thrown) {
+		const failure = failureOf(thrown);
+		const expression = failingIn(asError(thrown).cause, context, itemIndex);
+		const what =
+			expression === undefined ? 'The expression' : `The expression ${shorten(expression)}`;
+		return fail(
+			{
+				...failure,
+				message: `${what} in '${labelOf(name)}' failed: ${failure.message}`,
+				description: failure.description || 'Correct the expression, or the value that it reads.',
+			},
+			thrown,
+		);
+	}
+}
+
+/**
+ * The first expression that cannot be evaluated in what n8n stores of a parameter, since n8n does not always tell it.
+ *
+ * @param stored what n8n gives as its error's cause
+ */
+function failingIn(
+	stored: unknown,
+	context: IExecuteFunctions,
+	itemIndex: number,
+): string | undefined {
+	if (typeof stored === 'object' && stored !== null) {
+		const found = Object.values(stored).map((inner) => failingIn(inner, context, itemIndex));
+		return found.find((expression) => expression !== undefined);
+	}
+	if (typeof stored !== 'string' || !isExpression(stored)) return undefined;
+	const expression = stored.slice(1);
+	try {
+		context.evaluateExpression(expression, itemIndex);
+		return undefined;
+	} catch {
+		return expression;
+	}
+}
+
 /** `minValue` and `maxValue` are those of the parameter's `typeOptions`. */
-interface Range {
+export interface Range {
 	minValue: number;
 	maxValue?: number;
 	whole?: boolean;
@@ -15,12 +70,12 @@ interface Range {
 /**
  * Reads a number that a user or an expression gave, as a number or as text.
  *
- * @param label the parameter's display name, for the message
+ * @param name the parameter's, for the message
  * @throws FailureError if it is not a number, or out of its range
  */
 export function readNumber(
 	value: unknown,
-	label: string,
+	name: string,
 	{ minValue: min, maxValue: max = Number.MAX_SAFE_INTEGER, whole = false, orZero = false }: Range,
 ): number {
 	const number = typeof value === 'string' && value.trim() !== '' ? Number(value) : value;
@@ -32,31 +87,42 @@ export function readNumber(
 		return number;
 	}
 	const range = max === Number.MAX_SAFE_INTEGER ? `of at least ${min}` : `from ${min} to ${max}`;
-	return refuse(value, label, `${orZero ? '0 or ' : ''}a ${whole ? 'whole ' : ''}number ${range}`);
+	return refuse(value, name, `${orZero ? '0 or ' : ''}a ${whole ? 'whole ' : ''}number ${range}`);
 }
 
 /** Reads a boolean likewise: also as 1 or 0, and as the text of any of these. */
-export function readBoolean(value: unknown, label: string): boolean {
+export function readBoolean(value: unknown, name: string): boolean {
 	const word = wordOf(value);
 	if (word === 'true' || word === '1') return true;
-	return word === 'false' || word === '0' ? false : refuse(value, label, 'true or false');
+	return word === 'false' || word === '0' ? false : refuse(value, name, 'true or false');
 }
 
 /** Reads a text. Undefined and null count as an empty one; a number or a boolean is taken as text. */
-export function readText(value: unknown, label: string): string {
+export function readText(value: unknown, name: string): string {
 	if (value === undefined || value === null) return '';
 	const isText = typeof value !== 'object' && typeof value !== 'function' && !Number.isNaN(value);
-	return isText ? asText(value).trim() : refuse(value, label, 'a text');
+	return isText ? asText(value).trim() : refuse(value, name, 'a text');
 }
 
 /** Reads one of the values of a parameter of fixed choices likewise. */
 export function readChoice<T extends string>(
 	value: unknown,
-	label: string,
+	name: string,
 	choices: readonly T[],
 ): T {
 	const choice = choices.find((one) => one.toLowerCase() === wordOf(value));
-	return choice ?? refuse(value, label, choices.map((one) => `'${one}'`).join(' or '));
+	return choice ?? refuse(value, name, choices.map((one) => `'${one}'`).join(' or '));
+}
+
+/** What n8n stores of a parameter, or within it. Expressions are as the user has written them. */
+export function storedIn(context: IExecuteFunctions, ...path: Array<string | number>): unknown {
+	let stored: unknown = context.getNode().parameters;
+	for (const key of path) stored = (stored as Record<string, unknown> | undefined | null)?.[key];
+	return stored;
+}
+
+export function isExpression(stored: unknown): boolean {
+	return typeof stored === 'string' && stored.startsWith('=');
 }
 
 /**
@@ -68,37 +134,22 @@ export function readChoice<T extends string>(
 export function asStored<T extends string | boolean>(
 	context: IExecuteFunctions,
 	name: string,
-	label: string,
 	read: T,
 ): T {
-	const stored = context.getNode().parameters?.[name] ?? read;
-	if (stored === read || asText(stored).startsWith('=')) return read;
-	return refuse(stored, label, typeof read === 'boolean' ? `a boolean, ${read}` : `'${read}'`);
+	const stored = storedIn(context, name) ?? read;
+	if (stored === read || isExpression(stored)) return read;
+	return refuse(stored, name, typeof read === 'boolean' ? `a boolean, ${read}` : `'${read}'`);
 }
 
 /** Reads a boolean parameter on which it depends whether others are shown (see {@link asStored}). */
 export function readSwitch(
 	context: IExecuteFunctions,
 	itemIndex: number,
-	{ name, displayName }: { name: string; displayName: string },
+	name: string,
 	byDefault = false,
 ): boolean {
-	const given = context.getNodeParameter(name, itemIndex, byDefault);
-	return asStored(context, name, displayName, readBoolean(given, displayName));
-}
-
-/**
- * Gives a function that reads an item's options from the collection 'Options': the value of an option, or the
- * default if the user has not added it. An option whose expression gives nothing does not get the default: it
- * has a value, and a wrong one.
- */
-export function readOptions(
-	context: IExecuteFunctions,
-	itemIndex: number,
-): (name: string, byDefault: unknown) => unknown {
-	const given = context.getNodeParameter('options', itemIndex, {});
-	const options = new Map<string, unknown>(Object.entries(given ?? {}));
-	return (name, byDefault) => (options.has(name) ? options.get(name) : byDefault);
+	const given = readParameter(context, itemIndex, name, byDefault);
+	return asStored(context, name, readBoolean(given, name));
 }
 
 /** A value in the form in which it is compared: as text, without case and surrounding space. */
@@ -106,7 +157,8 @@ function wordOf(value: unknown): string {
 	return asText(value).trim().toLowerCase();
 }
 
-function refuse(value: unknown, label: string, expected: string): never {
+function refuse(value: unknown, name: string, expected: string): never {
+	const label = labelOf(name);
 	return fail({
 		message: `'${label}' must be ${expected}, not '${shorten(asText(value))}'`,
 		description: `Correct '${label}'. If it is an expression, see what it gives for this item.`,

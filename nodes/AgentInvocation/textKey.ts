@@ -1,6 +1,11 @@
 /** Characters that may come with a pasted text, and that nobody sees. */
 export const INVISIBLE = /[\u00AD\u200B-\u200F\u202A-\u202E\u2060\u2066-\u2069\uFEFF]/g;
 
+/** A text without what nobody sees in it and around it. */
+export function visibleIn(text: string): string {
+	return text.replace(INVISIBLE, '').trim();
+}
+
 /**
  * The same text for all texts that look the same but for case and the width of a space: they may differ in invisible
  * characters, or in Unicode form, such as the two forms of 'é'. Also in capitals: some small letters have the same

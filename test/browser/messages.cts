@@ -403,7 +403,7 @@ export const errors: Row[] = [
 		'a parameter has a wrong name',
 		{ parameters: create(2, { region: 'north', colour: 'red' }) },
 		"Agent 2 has no parameter 'colour'",
-		"set 'Specify Parameters' to 'Using Fields Below' to see them",
+		"the names of the agent's parameters below 'Parameters'",
 	],
 	[
 		'the service does not say which parameter has a wrong name',

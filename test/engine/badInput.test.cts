@@ -50,7 +50,7 @@ test.each([
 	['empty', ''],
 	['a path', `../../agents`],
 	['dots', '..'],
-	['a UUID with more', `${RUN}/x`],
+	['two UUIDs', `${RUN}/${RUN.replace('1', '2')}`],
 	['a path with other slashes', 'x\\y'],
 	['a query', 'x?y'],
 	['escaped already', '%2e%2e'],

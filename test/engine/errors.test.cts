@@ -32,7 +32,7 @@ describe('an unknown parameter, an unknown agent and a bad key give different, h
 			parameters: createRun(3, { colour: 'red' }),
 			code: 'unknown_parameter',
 			message: "Agent 3 has no parameter 'colour'",
-			remedy: "'Using Fields Below'",
+			remedy: "below 'Parameters'",
 		},
 		{
 			what: 'an unknown value',

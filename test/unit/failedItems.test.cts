@@ -78,9 +78,10 @@ test('what n8n throws for an item is its failure, and the others go on', async (
 	const parameters = (item: number) => (item === 0 ? unreadable : {});
 	const said: Said = { count: 2, hand: { parameters } };
 	const { jsons } = await execute({ ...said, onError: 'continueRegularOutput' });
-	expect(jsons).toMatchObject([{ error: thrown.message }, { output: '1' }]);
+	const message = `The expression in 'Agent' failed: ${thrown.message}`;
+	expect(jsons).toMatchObject([{ error: message }, { output: '1' }]);
 	const { error } = await execute({ ...said, count: 1 });
-	expect(error).toMatchObject({ message: thrown.message, description: thrown.description });
+	expect(error).toMatchObject({ message, description: thrown.description });
 });
 
 describe('what is wrong for all items is the failure of each', () => {

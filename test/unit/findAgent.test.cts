@@ -52,12 +52,19 @@ test('what to do about it is to choose an agent', () => {
 	});
 });
 
+const UUID = '123e4567-e89b-12d3-a456-426614174000';
+
 test.each<[unknown, string]>([
 	[' 123e4567-e89b-12d3-a456-426614174000 ', '123e4567-e89b-12d3-a456-426614174000'],
 	[7, '7'],
 	['"a-1"', 'a-1'],
 	['(a-1).', 'a-1'],
 	['\u200ba-1\u2060', 'a-1'],
+	[`run_id: ${UUID}`, UUID],
+	[`https://agents.example.com/agents/2/runs/${UUID}?`, UUID],
+	[`It has failed (run ${UUID} of agent 2)`, UUID],
+	[JSON.stringify({ run_id: UUID, agent_id: 1 }), UUID],
+	[`run-${UUID}`, `run-${UUID}`],
 ])('%j as a run ID is %s', (given, value) => {
 	expect(outcomeOf(() => readRunId(given))).toEqual({ ok: true, value });
 });
@@ -68,6 +75,11 @@ test.each<[unknown, string]>([
 	[undefined, "'Run ID' is empty"],
 	['a/b', "'Run ID' is not a run ID: a/b"],
 	[1.5, "'Run ID' is not a run ID: 1.5"],
+	[
+		`${UUID}, ${UUID.replace('1', '2')}`,
+		`'Run ID' is not a run ID: ${UUID}, 223e4567-e89b-12d3-a45…`,
+	],
+	['{"run_id":"a","agent_id":1}', `'Run ID' is not a run ID: {"run_id":"a","agent_id":1}`],
 	[2 ** 53, "'Run ID' is not a run ID: 9007199254740992"],
 	[{}, "'Run ID' is not a run ID: an object"],
 ])('%j as a run ID: %s', (given, message) => {

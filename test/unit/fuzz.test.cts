@@ -130,7 +130,12 @@ test('whatever is given for parameters, it becomes bindings of text with names o
 	await fc.assert(
 		fc.asyncProperty(given, fc.dictionary(key, json), listed, async (parameters, item, all) => {
 			const bindings = await settled(
-				readBindings(having(parameters, item as IDataObject), 0, () => Promise.resolve(all)),
+				readBindings(
+					having(parameters, item as IDataObject),
+					0,
+					() => Promise.resolve(all),
+					new Set(),
+				),
 			);
 			if (!bindings.ok) return expectN8nError(bindings.failure);
 			const names = bindings.value.map(({ name }) => name);

@@ -65,6 +65,13 @@ describe('JSON is taken', () => {
 
 describe('it is no JSON', () => {
 	const block = '```json\n{}\n```\n';
+	test.each([
+		[`${block}and\n${block}`, 'It has more than one code block'],
+		['```json\n{}', 'Its code block does not end'],
+	])('and why: %j', (text, reason) => {
+		expect(() => parseJsonOutput(text)).toThrow(new SyntaxError(reason));
+	});
+
 	test.each<[string, string]>([
 		['if there is no block', 'It is done.'],
 		['with words around it alone', `Here: ${JSON_TEXT}`],

@@ -57,11 +57,6 @@ test("n8n's own error of an expression keeps what its editor explains it with", 
 		nodeCause: 'Source',
 		itemIndex: 2,
 	});
-	const ofField = new ExpressionError('cannot convert to number', { parameter: 'parameters' });
-	expect(failureOf(ofField)).toMatchObject({
-		message: "The expression in 'Parameters' failed: cannot convert to number",
-		description: 'Correct the expression, or the value that it reads.',
-	});
 	// Not so where there is more to say.
 	const runs = [{ itemIndex: 0, agentId: 7, runId: '<b>', baseUrl: '' }];
 	const beside = toNodeError(context, failureOf(thrown), 2, runs);

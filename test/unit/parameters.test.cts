@@ -9,10 +9,19 @@ import { settled } from '../support/outcome.cts';
 // What an item's parameters become: bindings of text, or what is wrong and what to do.
 const read = (
 	parameters: Record<string, unknown>,
-	{ listed, ...told }: Told & { listed?: () => Promise<AgentParameter[]> } = {},
+	{
+		listed,
+		hints = new Set(),
+		...told
+	}: Told & { listed?: () => Promise<AgentParameter[]>; hints?: Set<string> } = {},
 ) =>
 	settled(
-		readBindings(contextOf({ parameters, ...told }), 0, listed ?? (() => Promise.resolve([]))),
+		readBindings(
+			contextOf({ parameters, ...told }),
+			0,
+			listed ?? (() => Promise.resolve([])),
+			hints,
+		),
 	);
 
 const bound = (values: Record<string, string>) => ({
@@ -250,6 +259,18 @@ describe('fields', () => {
 			expect(await read(mapped, given)).toEqual(bound({}));
 		});
 
+		test('of which none fits give nothing, and a hint', async () => {
+			const hints = new Set<string>();
+			await read(mapped, { ...listing({ name: 'region' }, { name: 'day' }), hints });
+			expect([...hints]).toEqual([
+				"Some input items have no field with a value that is named like one of the agent's parameters (region, day), so their runs get no values.",
+			]);
+			hints.clear();
+			await read(mapped, { ...listing({ name: 'region' }, { name: 'city' }), hints });
+			await read(mapped, { ...listing(), hints });
+			expect([...hints]).toEqual([]);
+		});
+
 		test('nor where it is empty', async () => {
 			const given = {
 				...listing({ name: 'region' }),
@@ -400,14 +421,18 @@ describe('JSON', () => {
 	});
 
 	test.each([undefined, '', '  '])('is empty: %j', async (source) => {
-		await expectRefusal(json(source), "'Parameters (JSON)' is empty", new RegExp(`^${forms}$`));
+		await expectRefusal(
+			json(source),
+			"'Parameters (JSON)' is empty",
+			new RegExp(`^${forms} If it is an expression,`),
+		);
 	});
 
 	test('that cannot be read says why', async () => {
 		await expectRefusal(
 			json('{ a: 1 }'),
 			"'Parameters (JSON)' is not valid JSON",
-			new RegExp(`^${forms} The JSON reader says: .+ JSON`),
+			new RegExp(`^${forms} For the value of an expression, .+ The JSON reader says: .+ JSON`),
 		);
 	});
 

@@ -6,7 +6,7 @@ import {
 	readBoolean,
 	readChoice,
 	readNumber,
-	readOptions,
+	readParameter,
 } from '../../nodes/AgentInvocation/readValue.ts';
 import { contextOf } from '../support/simulation/world/context.cts';
 import { execute as executeIn } from '../support/simulation/ownWorld.cts';
@@ -124,10 +124,12 @@ describe('a choice', () => {
 });
 
 test('an option that is not added is the default, and one whose expression gives nothing is none', () => {
-	const given = readOptions(contextOf({ parameters: { options: { a: 1, b: undefined } } }), 0);
-	expect([given('a', 7), given('b', 7), given('c', 7)]).toEqual([1, undefined, 7]);
-	expect(readOptions(contextOf({ parameters: {} }), 0)('a', 7)).toBe(7);
-	expect(readOptions(contextOf({ parameters: { options: null } }), 0)('a', 7)).toBe(7);
+	const read = (parameters: IDataObject, name: string) =>
+		readParameter(contextOf({ parameters }), 0, `options.${name}`, 7);
+	const options = { a: 1, b: null };
+	expect(['a', 'b', 'c'].map((name) => read({ options }, name))).toEqual([1, null, 7]);
+	expect(read({}, 'a')).toBe(7);
+	expect(read({ options: null }, 'a')).toBe(7);
 });
 
 describe('every parameter of the node', () => {
@@ -138,7 +140,10 @@ describe('every parameter of the node', () => {
 			return type !== 'notice' && !['resource', 'operation', 'aboutParameters'].includes(name);
 		});
 		// Those that follow say of the first one of their name that it is not sent.
-		const named = ofTop.map(({ name, displayName }) => [name, displayName]);
+		const options = ofTop.flatMap(({ type, options }) =>
+			type === 'collection' ? (options as INodeProperties[]) : [],
+		);
+		const named = [...ofTop, ...options].map(({ name, displayName }) => [name, displayName]);
 		expect(labels).toEqual(Object.fromEntries(named.reverse()));
 	});
 

@@ -61,12 +61,16 @@ export async function findChosenAgent(
 	return pick(isIn(agents, given) ? agents : await read(), given);
 }
 
+/** Names that n8n lets no argument have, of those that a parameter may have (see docs/n8n.md, Tools). */
+const RESERVED = ['arguments', 'binding', 'callee', 'caller', 'constructor', 'prototype'];
+
 /**
  * Fields of a tool. n8n names the argument that the model fills in after the field, with '_' for many characters: it
- * has no asterisk, and a number where it would share its argument with another one, or with one of the node's own.
+ * has no asterisk, and a number where its argument would have the name of another one, or of one of the node's own, or one that n8n does not allow.
  */
 function toToolFields(parameters: AgentParameter[]): ResourceMapperField[] {
-	const taken = new Set(createFields.map(({ displayName }) => argumentOf(displayName)));
+	const own = createFields.map(({ displayName }) => argumentOf(displayName));
+	const taken = new Set([...own, ...RESERVED]);
 	return parameters.map((parameter) => {
 		let shown = parameter.name;
 		for (let next = 2; taken.has(argumentOf(shown)); next++) shown = `${next} ${parameter.name}`;

@@ -57,8 +57,8 @@ async function withOptionsOfNow(
 		}
 		return waits ? withOptions(item, { options, where }, parking) : toBegin(recordsOf(item));
 	} catch (thrown) {
-		// n8n may have lost what an option's expression reads.
-		const isWrong = thrown instanceof FailureError;
+		// A wrong value, and not an error of an option's expression: n8n may have lost what it reads.
+		const isWrong = thrown instanceof FailureError && thrown.cause === undefined;
 		return isWrong && item.is === 'waiting' ? failed(item, thrown.failure) : item;
 	}
 }

@@ -4,11 +4,6 @@ import { readWaitOptions } from '../waiting/options';
 import type { ItemWork } from './operation';
 import { placeOf } from './whereToWait';
 
-export const WAIT_FOR_COMPLETION = {
-	displayName: 'Wait for Completion',
-	name: 'waitForCompletion',
-};
-
 /** Whether an item's run is waited for, and how. */
 export interface WaitPlan {
 	waits: boolean;
@@ -27,7 +22,7 @@ export async function readWaitPlan(
 	startsRuns: boolean,
 ): Promise<WaitPlan> {
 	const options = readWaitOptions(context, itemIndex);
-	const waits = readSwitch(context, itemIndex, WAIT_FOR_COMPLETION, startsRuns);
+	const waits = readSwitch(context, itemIndex, 'waitForCompletion', startsRuns);
 	const where = waits ? await placeOf(options, parking) : 'memory';
 	return { waits, options, where, startsRuns };
 }

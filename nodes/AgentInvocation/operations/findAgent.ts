@@ -25,7 +25,7 @@ export function readAgent(given: unknown): GivenAgent {
 	if (!isJsonObject(given)) return readAgentId(given);
 	if (given.mode !== 'name') return readAgentId(given.value);
 	// An empty name fails like an empty ID.
-	return readText(given.value, 'Agent') || readAgentId('');
+	return readText(given.value, 'agentId') || readAgentId('');
 }
 
 /**

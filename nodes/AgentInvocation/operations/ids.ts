@@ -1,11 +1,11 @@
 import { asText, fail } from '../failure';
 import { isRunId, toAgentId } from '../service/types';
-import { INVISIBLE } from '../textKey';
+import { visibleIn } from '../textKey';
 import { shorten } from '../wording';
 
 /** Reads an agent ID. Only a whole number may become part of a path. */
 export function readAgentId(value: unknown): number {
-	const given = visibleIn(value);
+	const given = visibleIn(asText(value ?? ''));
 	const id = toAgentId(typeof value === 'string' ? given : value);
 	if (id !== undefined) return id;
 	return fail({
@@ -21,23 +21,23 @@ const AROUND_ID = /^["'`‘’“”«<([{\s]+|["'`‘’“”»>)\]}.,;\s]+$/g
 /** A longer text is no run ID, even without what is around it. */
 const LONGEST_ID = 300;
 
-/** Reads a run ID: a UUID as documented, or any other text that is one plain segment of a path. */
+const UUID = /[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}/gi;
+
+/**
+ * Reads a run ID: a UUID as documented, or any other text that is one plain segment of a path. A longer text, such as
+ * a message or a web address, may contain one UUID.
+ */
 export function readRunId(value: unknown): string {
-	const text = visibleIn(value);
+	const text = visibleIn(asText(value ?? ''));
 	const id = text.length > LONGEST_ID ? text : text.replace(AROUND_ID, '');
 	const isGiven =
 		typeof value === 'string' || Number.isSafeInteger(value) || typeof value === 'bigint';
-	if (isGiven && isRunId(id)) return id;
+	if (isGiven && isRunId(id) && !/["{},]/.test(id)) return id;
+	const [only, ...others] = new Set(isGiven ? text.match(UUID) : []);
+	if (only !== undefined && others.length === 0) return only;
 	return fail({
 		message: text === '' ? "'Run ID' is empty" : `'Run ID' is not a run ID: ${shorten(text)}`,
 		description:
 			"A run ID is a UUID such as 123e4567-e89b-12d3-a456-426614174000. Take it from 'run_id' in the output of 'Create a run'.",
 	});
-}
-
-/** A value as text, without what nobody sees in it. */
-function visibleIn(value: unknown): string {
-	return asText(value ?? '')
-		.replace(INVISIBLE, '')
-		.trim();
 }

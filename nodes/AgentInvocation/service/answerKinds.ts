@@ -31,6 +31,9 @@ const FOREIGN = {
 	isOfAddress: true,
 };
 
+const CHECK_THE_WAY =
+	'If it keeps happening, check the network, and any proxy between n8n and the service.';
+
 /** Once the service has shown a run, it is polled until the wait's deadline, whatever gets in the way. */
 const POLLED = { poll: 'untilDeadline' } as const;
 const POLLED_FROM_THE_FIRST = { ...POLLED, firstPoll: 'untilDeadline' } as const;
@@ -130,14 +133,14 @@ const KINDS = {
 		mayHaveStarted: true,
 		retried: { ...POLLED_FROM_THE_FIRST, read: 'briefly' },
 		message: 'The connection to the service was lost before its answer was complete',
-		description: '',
+		description: CHECK_THE_WAY,
 	},
 	/** No complete answer came in time. The request may or may not have reached the service. */
 	timedOut: {
 		mayHaveStarted: true,
 		retried: { ...POLLED_FROM_THE_FIRST, read: 'briefly' },
 		message: 'The service did not answer in time',
-		description: '',
+		description: CHECK_THE_WAY,
 	},
 	/** The two sides could not agree on a secure connection, so nothing was sent. */
 	notSecured: {

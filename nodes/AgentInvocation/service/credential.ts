@@ -7,7 +7,7 @@ import type {
 
 import { within } from '../clock';
 import { asError, fail, UnansweredError, type Failure } from '../failure';
-import { INVISIBLE } from '../textKey';
+import { INVISIBLE, visibleIn } from '../textKey';
 import { toText } from './types';
 
 /** The name of the credential type, as workflows store it. */
@@ -90,8 +90,8 @@ export function checkCredential(data: Record<string, unknown>): ServiceCredentia
 		(url, [pattern, by]) => url.replace(pattern, by),
 		given,
 	);
-	const apiKey = toText(data.apiKey).trim();
-	const isEmpty = given.replace(INVISIBLE, '').trim() === '';
+	const apiKey = visibleIn(toText(data.apiKey));
+	const isEmpty = visibleIn(given) === '';
 	const wrongAddress = isEmpty ? 'is empty' : wrongBaseUrl(baseUrl);
 	if (wrongAddress !== undefined) {
 		return fail({

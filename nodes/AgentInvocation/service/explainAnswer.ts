@@ -54,7 +54,7 @@ export const explanationsByCode: Record<ErrorCode, SaysOfError> = {
 				? `${capitalizedAgentOf(subject)} has no parameter '${shorten(culprit.name)}'`
 				: `${capitalizedAgentOf(subject)} does not have one of the parameters`,
 			description:
-				"Compare the names with the agent's own: set 'Specify Parameters' to 'Using Fields Below' to see them. If the agent was changed, choose 'Refresh parameter list'.",
+				"This node shows the names of the agent's parameters below 'Parameters'. If the agent was changed, choose 'Refresh parameter list' there.",
 		};
 	},
 	invalid_parameter_value: (subject, error) => {

@@ -55,11 +55,12 @@ function hasInfinity(value: unknown): boolean {
 }
 
 /**
- * The content of the only Markdown code block in a text; undefined if there is none, more than one, or one that does
- * not end.
+ * The content of the only Markdown code block in a text; undefined if there is none.
  *
  * Models also write on the lines of the fences: a block may begin right behind its language, and end where a
  * line ends with its fence. A line of JSON cannot end so, since its texts end with a quotation mark.
+ *
+ * @throws SyntaxError if there is more than one, or one that does not end
  */
 function onlyBlockOf(text: string): string | undefined {
 	const blocks: string[] = [];
@@ -80,7 +81,9 @@ function onlyBlockOf(text: string): string | undefined {
 			open = undefined;
 		}
 	}
-	return open || blocks.length > 1 ? undefined : blocks[0];
+	if (open) throw new SyntaxError('Its code block does not end');
+	if (blocks.length > 1) throw new SyntaxError('It has more than one code block');
+	return blocks[0];
 }
 
 /** The text without the repetitions of a character at its end. */

@@ -1,7 +1,7 @@
 import type { IExecuteFunctions } from 'n8n-workflow';
 
 import type { WaitOptions } from '../item';
-import { readChoice, readNumber, readOptions } from '../readValue';
+import { readChoice, readNumber, readParameter, type Range } from '../readValue';
 
 export const DEFAULT_TIMEOUT_S = 3_600;
 export const TIMEOUT_RANGE_S = { minValue: 0, maxValue: 31_536_000 };
@@ -16,18 +16,19 @@ export const POLL_INTERVAL_FIELD_S = { minValue: 0, maxValue: POLL_INTERVAL_RANG
  * @throws FailureError if one of them has a wrong value
  */
 export function readWaitOptions(context: IExecuteFunctions, itemIndex: number): WaitOptions {
-	const given = readOptions(context, itemIndex);
+	const given = (name: string, byDefault: unknown) =>
+		readParameter(context, itemIndex, `options.${name}`, byDefault);
+	const seconds = (name: string, byDefault: number, range: Range) =>
+		readNumber(given(name, byDefault), name, range) * 1_000;
 	// The first choice is the default.
-	const choice = <T extends string>(name: string, label: string, choices: readonly [T, ...T[]]) =>
-		readChoice(given(name, choices[0]), label, choices);
-	const timeout = given('timeout', DEFAULT_TIMEOUT_S);
-	const interval = given('pollInterval', 0);
+	const choice = <T extends string>(name: string, ...choices: [T, ...T[]]) =>
+		readChoice(given(name, choices[0]), name, choices);
 	return {
-		timeoutMs: readNumber(timeout, 'Time Limit (Seconds)', TIMEOUT_RANGE_S) * 1_000,
-		pollIntervalMs: readNumber(interval, 'Poll Interval (Seconds)', POLL_INTERVAL_RANGE_S) * 1_000,
-		onUnsuccessfulRun: choice('onUnsuccessfulRun', 'If Run Does Not Succeed', ['error', 'output']),
-		onTimeout: choice('onTimeout', 'If Time Limit Is Reached', ['error', 'output']),
-		outputFormat: choice('outputFormat', 'Output Format', ['text', 'json']),
-		whereToWait: choice('whereToWait', 'Where to Wait', ['auto', 'stored', 'memory']),
+		timeoutMs: seconds('timeout', DEFAULT_TIMEOUT_S, TIMEOUT_RANGE_S),
+		pollIntervalMs: seconds('pollInterval', 0, POLL_INTERVAL_RANGE_S),
+		onUnsuccessfulRun: choice('onUnsuccessfulRun', 'error', 'output'),
+		onTimeout: choice('onTimeout', 'error', 'output'),
+		outputFormat: choice('outputFormat', 'text', 'json'),
+		whereToWait: choice('whereToWait', 'auto', 'stored', 'memory'),
 	};
 }

@@ -1,6 +1,6 @@
 import type { IDataObject, INodeProperties } from 'n8n-workflow';
 
-import { readNumber, readOptions, readSwitch, readText } from '../../readValue';
+import { readNumber, readParameter, readSwitch, readText } from '../../readValue';
 import { fixedAt } from '../../items/concurrency';
 import { done, type Item, type NotBegun } from '../../item';
 import { readAgents } from '../../service/agents';
@@ -8,11 +8,10 @@ import type { ItemWork, Operation } from '../../items/operation';
 
 const displayOptions = { show: { resource: ['agent'], operation: ['list'] } };
 
-const RETURN_ALL = { displayName: 'Return All', name: 'returnAll' };
-
 export const listFields: INodeProperties[] = [
 	{
-		...RETURN_ALL,
+		displayName: 'Return All',
+		name: 'returnAll',
 		type: 'boolean',
 		default: false,
 		description: 'Whether to return all results or only up to a given limit',
@@ -66,15 +65,13 @@ async function begin(
 	item: NotBegun,
 	{ context, itemIndex, service, signal }: ItemWork,
 ): Promise<Item> {
-	const option = readOptions(context, itemIndex);
-	const limit = readSwitch(context, itemIndex, RETURN_ALL)
+	const given = (name: string, byDefault: unknown) =>
+		readParameter(context, itemIndex, name, byDefault);
+	const limit = readSwitch(context, itemIndex, 'returnAll')
 		? Infinity
-		: readNumber(context.getNodeParameter('limit', itemIndex, 50), 'Limit', {
-				minValue: 1,
-				whole: true,
-			});
-	const offset = readNumber(option('offset', 0), 'Offset', { minValue: 0, whole: true });
-	const filter = readText(option('filter', ''), 'Filter');
+		: readNumber(given('limit', 50), 'limit', { minValue: 1, whole: true });
+	const offset = readNumber(given('options.offset', 0), 'offset', { minValue: 0, whole: true });
+	const filter = readText(given('options.filter', ''), 'filter');
 	const agents = await readAgents(service, { limit, offset, filter }, { signal });
 	return done(
 		item,

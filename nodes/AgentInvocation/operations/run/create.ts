@@ -1,6 +1,6 @@
 import type { IDataObject, IExecuteFunctions, INodeProperties } from 'n8n-workflow';
 
-import { readBoolean, readNumber, readSwitch } from '../../readValue';
+import { readBoolean, readNumber, readParameter, readSwitch } from '../../readValue';
 import { AUTOMATIC, fixedAt, ofDryRuns, type Concurrency } from '../../items/concurrency';
 import { UnansweredError, UnsafeError } from '../../failure';
 import { done, type Item, type NotBegun } from '../../item';
@@ -14,7 +14,7 @@ import { agentField } from '../agentField';
 import { agentOf, findAgent, readAgent } from '../findAgent';
 import type { Check, CheckItem, ItemWork, Operation } from '../../items/operation';
 import { displayOptions, notInTools, parameterFields } from './parameterFields';
-import { hintAtJoined, readBindings } from './parameters';
+import { readBindings } from './parameters';
 import {
 	fingerprintOf,
 	continueFrom,
@@ -30,17 +30,13 @@ import { beginsUntil, readWaitPlan } from '../../items/waitPlan';
 /** The range of 'Max Concurrency'. 0 is automatic. */
 const CONCURRENCY_RANGE = { minValue: 0, maxValue: 1_000 };
 
-const CHECK_FIRST = 'Check All Items First';
-
 const WAS_DRY_RUN =
 	'This was a dry run. Its output is the prompt and the parameters that a run would get.';
-
-const DRY_RUN = { displayName: 'Dry Run', name: 'dryRun' };
 
 const createOptionFields: INodeProperties[] = [
 	...waitOptionFields.map((field) => ({ ...field, ...whileWaiting })),
 	{
-		displayName: CHECK_FIRST,
+		displayName: 'Check All Items First',
 		name: 'checkFirst',
 		type: 'boolean',
 		default: false,
@@ -76,10 +72,12 @@ export const createFields: INodeProperties[] = [
 	},
 	...parameterFields,
 	{
-		...DRY_RUN,
+		displayName: 'Dry Run',
+		name: 'dryRun',
 		type: 'boolean',
 		default: false,
-		description: 'Whether to get the compiled prompt and parameters without running the agent',
+		description:
+			'Whether to get the prompt that the agent would get, with its parameters filled in, without running the agent',
 		displayOptions: { ...displayOptions, ...notInTools },
 	},
 	{
@@ -115,16 +113,16 @@ export const create: Operation = {
 };
 
 function concurrency(context: IExecuteFunctions): Concurrency {
-	const maxConcurrency = context.getNodeParameter('options.maxConcurrency', 0, 0);
+	const maxConcurrency = readParameter(context, 0, 'options.maxConcurrency', 0);
 	const range = { ...CONCURRENCY_RANGE, whole: true };
-	const count = readNumber(maxConcurrency, 'Max Concurrency', range);
+	const count = readNumber(maxConcurrency, 'maxConcurrency', range);
 	if (!startsRun(context, 0)) return ofDryRuns(count || Infinity);
 	return count > 0 ? fixedAt(count) : AUTOMATIC;
 }
 
 function startsRun(context: IExecuteFunctions, itemIndex: number): boolean {
 	try {
-		return !readSwitch(context, itemIndex, DRY_RUN);
+		return !readSwitch(context, itemIndex, 'dryRun');
 	} catch {
 		// 'Dry Run' has a wrong value: the item fails when it begins.
 		return true;
@@ -132,13 +130,13 @@ function startsRun(context: IExecuteFunctions, itemIndex: number): boolean {
 }
 
 function sendsAgain(context: IExecuteFunctions, itemIndex: number): boolean {
-	const given = context.getNodeParameter('options.retryCreateOnServerError', itemIndex, false);
-	return readBoolean(given, 'Retry Create on Server Error');
+	const given = readParameter(context, itemIndex, 'options.retryCreateOnServerError', false);
+	return readBoolean(given, 'retryCreateOnServerError');
 }
 
 function checks(context: IExecuteFunctions): CheckItem | undefined {
-	const checkFirst = context.getNodeParameter('options.checkFirst', 0, false);
-	return readBoolean(checkFirst, CHECK_FIRST) ? check : undefined;
+	const checkFirst = readParameter(context, 0, 'options.checkFirst', false);
+	return readBoolean(checkFirst, 'checkFirst') ? check : undefined;
 }
 
 async function begin(item: NotBegun, work: ItemWork): Promise<Item> {
@@ -176,13 +174,12 @@ async function readItem(item: NotBegun, work: ItemWork): Promise<Item | GivenIte
 	const waitPlan = await readWaitPlan(work, true);
 	const continued = continueFrom(item, work, waitPlan);
 	if (continued) return continued;
-	const agent = readAgent(context.getNodeParameter('agentId', itemIndex, ''));
-	const isDry = readSwitch(context, itemIndex, DRY_RUN);
+	const agent = readAgent(readParameter(context, itemIndex, 'agentId', ''));
+	const isDry = readSwitch(context, itemIndex, 'dryRun');
 	// A dry run is not waited for. The service may be busy for as long as a run would be.
 	const plan = { ...waitPlan, waits: waitPlan.waits && !isDry };
 	const listed = async () => (await agentOf(agent, work, beginsUntil(plan, work))).parameters;
-	const bindings = await readBindings(context, itemIndex, listed);
-	hintAtJoined(bindings, work.parking);
+	const bindings = await readBindings(context, itemIndex, listed, work.parking.hints);
 	const retryOnServerError = sendsAgain(context, itemIndex);
 	const waitsMs = plan.waits ? plan.options.timeoutMs || Infinity : 0;
 	const patienceMs = Math.max(waitsMs, READ_PATIENCE_MS);

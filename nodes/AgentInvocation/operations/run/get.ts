@@ -4,6 +4,7 @@ import { fixedAt } from '../../items/concurrency';
 import type { Item, NotBegun } from '../../item';
 import { resultOf } from '../../waiting/output';
 import { beginWait } from '../../waiting/wait';
+import { readParameter } from '../../readValue';
 import { getRun } from '../../service/endpoints';
 import { read } from '../../service/read';
 import { agentField } from '../agentField';
@@ -51,8 +52,8 @@ async function begin(item: NotBegun, work: ItemWork): Promise<Item> {
 	const plan = await readWaitPlan(work, false);
 	const continued = plan.waits ? continueFrom(item, work, plan) : undefined;
 	if (continued) return continued;
-	const given = readAgent(context.getNodeParameter('agentId', itemIndex, ''));
-	const runId = readRunId(context.getNodeParameter('runId', itemIndex, ''));
+	const given = readAgent(readParameter(context, itemIndex, 'agentId', ''));
+	const runId = readRunId(readParameter(context, itemIndex, 'runId', ''));
 	const agentId = await findAgent(given, work, beginsUntil(plan, work));
 	const run = { baseUrl: service.baseUrl, agentId, runId };
 	if (plan.waits) return beginWait(item, run, plan, parking);

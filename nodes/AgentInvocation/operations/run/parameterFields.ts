@@ -65,6 +65,36 @@ function kept(
 	];
 }
 
+/** The fields of the agent's parameters. */
+function fieldsOfAgent(
+	mapping: { supportAutoMap: boolean },
+	{ show, hide }: IDisplayOptions,
+): INodeProperties {
+	return {
+		displayName: 'Parameters',
+		name: 'parameters',
+		type: 'resourceMapper',
+		noDataExpression: true,
+		default: NOTHING_MAPPED,
+		typeOptions: {
+			loadOptionsDependsOn: ['agentId.value'],
+			resourceMapper: {
+				resourceMapperMethod: 'getAgentParameters',
+				mode: 'add',
+				fieldWords: { singular: 'parameter', plural: 'parameters' },
+				valuesLabel: 'Parameter Values',
+				addAllFields: true,
+				hideNoDataError: true,
+				...mapping,
+			},
+		},
+		displayOptions: {
+			show: { ...whenSpecified('fields').show, ...show },
+			hide: { ...onceAgentIsChosen.hide, ...hide },
+		},
+	};
+}
+
 /** Three ways of giving values to the agent's parameters. */
 export const parameterFields: INodeProperties[] = [
 	{
@@ -91,26 +121,9 @@ export const parameterFields: INodeProperties[] = [
 		default: 'fields',
 		displayOptions,
 	},
-	{
-		displayName: 'Parameters',
-		name: 'parameters',
-		type: 'resourceMapper',
-		noDataExpression: true,
-		default: NOTHING_MAPPED,
-		typeOptions: {
-			loadOptionsDependsOn: ['agentId.value'],
-			resourceMapper: {
-				resourceMapperMethod: 'getAgentParameters',
-				mode: 'add',
-				fieldWords: { singular: 'parameter', plural: 'parameters' },
-				valuesLabel: 'Parameter Values',
-				addAllFields: true,
-				supportAutoMap: true,
-				hideNoDataError: true,
-			},
-		},
-		displayOptions: { ...onceAgentIsChosen, ...whenSpecified('fields') },
-	},
+	fieldsOfAgent({ supportAutoMap: true }, notInTools),
+	// A tool gets no input item that could be mapped.
+	fieldsOfAgent({ supportAutoMap: false }, { show: { '@tool': [true] } }),
 	{
 		displayName: 'Parameters',
 		name: 'parameterPairs',
@@ -147,7 +160,8 @@ export const parameterFields: INodeProperties[] = [
 		name: 'parametersJson',
 		type: 'json',
 		default: '{}',
-		description: 'An object of names and values, or an array of objects with name and value',
+		description:
+			'An object of names and values, or an array of objects with name and value. For the value of an expression, write {{ JSON.stringify($json.field) }} without quotation marks around it.',
 		displayOptions: whenSpecified('json'),
 	},
 	{

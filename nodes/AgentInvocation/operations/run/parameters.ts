@@ -1,7 +1,7 @@
 import type { IExecuteFunctions } from 'n8n-workflow';
 
-import type { Parking } from '../../engine/parking';
-import { asStored, readChoice } from '../../readValue';
+import { isTool } from '../../engine/host';
+import { asStored, isExpression, readChoice, readParameter, storedIn } from '../../readValue';
 import { asText, fail } from '../../failure';
 import {
 	isJsonObject,
@@ -10,46 +10,73 @@ import {
 	type ParameterBinding,
 } from '../../service/types';
 import { toParameterName } from '../../storedText';
-import { byName, nameKey } from '../../textKey';
-import { few, shorten } from '../../wording';
-import { readJson, type GivenParameter } from './parametersJson';
+import { addHint, bind, isEmpty, type GivenParameter } from './bindings';
+import { failAsMissing, mapItem } from './mapItem';
+import { OF_EXPRESSIONS, readJson } from './parametersJson';
 
 /**
- * Reads an item's parameter values in whichever way the user gives them, as bindings for the service:
- * all values as text, empty ones left out, every name once.
+ * Reads an item's parameter values in whichever way the user gives them, as bindings for the service.
  *
  * @param listed gives the parameters of the item's agent as the agents' list has them
+ * @param hints get one for each value that may not be what the user expects
  * @throws FailureError if they are not given as they have to be
  */
 export async function readBindings(
 	context: IExecuteFunctions,
 	itemIndex: number,
 	listed: () => Promise<AgentParameter[]>,
+	hints: Set<string>,
 ): Promise<ParameterBinding[]> {
-	const how = readChoice(
-		context.getNodeParameter('specifyParameters', itemIndex, 'fields'),
-		'Specify Parameters',
-		['fields', 'keypair', 'json'],
-	);
-	switch (asStored(context, 'specifyParameters', 'Specify Parameters', how)) {
+	const given = (name: string, byDefault: unknown) =>
+		readParameter(context, itemIndex, name, byDefault);
+	const how = readChoice(given('specifyParameters', 'fields'), 'specifyParameters', [
+		'fields',
+		'keypair',
+		'json',
+	]);
+	switch (asStored(context, 'specifyParameters', how)) {
 		case 'keypair':
-			return bind(
-				readPairs(context.getNodeParameter('parameterPairs.values', itemIndex, []) ?? []),
-			);
+			return bind(readPairs(given('parameterPairs.values', []) ?? [], context), hints);
 		case 'json':
-			return bind(readJson(context.getNodeParameter('parametersJson', itemIndex, '') ?? ''));
+			return bind(readJsonField(given('parametersJson', '') ?? '', context, hints), hints);
 		case 'fields':
-			return bind(await readFields(context, itemIndex, listed));
+			return bind(
+				await readFields(given('parameters', {}), context, itemIndex, listed, hints),
+				hints,
+			);
 	}
 }
 
+/** Whether a value has an expression of its own, which then is expected to give one. */
+function isExpected(context: IExecuteFunctions, ...path: Array<string | number>): boolean {
+	// What a model need not fill in, it leaves out.
+	return !isTool(context) && isExpression(storedIn(context, ...path));
+}
+
+const QUOTED = `'Parameters (JSON)' has expressions between quotation marks. A quotation mark or a backslash in what they give changes the JSON. ${OF_EXPRESSIONS}`;
+
+/** The beginning of a text in JSON that is put together of what an expression gives. */
+const TEXT_OF_EXPRESSION = /"[^":,{}]*\{\{/;
+
+function readJsonField(
+	source: unknown,
+	context: IExecuteFunctions,
+	hints: Set<string>,
+): GivenParameter[] {
+	const stored = asText(storedIn(context, 'parametersJson') ?? '');
+	const isWhole = isExpected(context, 'parametersJson') && typeof source !== 'string';
+	if (TEXT_OF_EXPRESSION.test(stored) && !stored.includes('JSON.stringify')) addHint(hints, QUOTED);
+	return readJson(source).map((parameter) => ({ ...parameter, isExpected: isWhole }));
+}
+
+/** @param fields may be anything in a workflow that was written by hand */
 async function readFields(
+	fields: unknown,
 	context: IExecuteFunctions,
 	itemIndex: number,
 	listed: () => Promise<AgentParameter[]>,
+	hints: Set<string>,
 ): Promise<GivenParameter[]> {
-	// A workflow that was written by hand may hold anything.
-	const fields: unknown = context.getNodeParameter('parameters', itemIndex, {});
 	const isWellFormed =
 		isJsonObject(fields) && (isEmpty(fields.value) || isJsonObject(fields.value));
 	if (!isWellFormed || (Object.keys(fields).length > 0 && !('mappingMode' in fields))) {
@@ -59,64 +86,28 @@ async function readFields(
 				"Choose the agent again, or set 'Specify Parameters' to 'Using JSON' to give an object.",
 		});
 	}
-	const isMapped = fields.mappingMode === 'autoMapInputData';
-	// The fields are those of the agent as the editor has loaded it, once: it may have others by now, or be another one.
-	const parameters = isMapped ? await listed() : fieldsOf(fields.schema);
-	const json = new Map<string, unknown>(
-		Object.entries(isMapped ? (context.getInputData()[itemIndex]?.json ?? {}) : {}),
-	);
-	const fieldOf = fieldsByName(json, isMapped ? parameters.map(({ name }) => name) : []);
-	const entered = Object.entries(fields.value || {});
-	const values = new Map<string, unknown>(
-		isMapped
-			? parameters.map(({ name }) => [name, json.get(fieldOf(name))])
-			: entered.map(([id, value]) => [toParameterName(id), value]),
-	);
-	const missing = parameters.find(({ name, required }) => required && isEmpty(values.get(name)));
-	if (!missing) return [...values].map(([name, value]) => ({ name, value }));
-	const name = shorten(missing.name);
-	const lacks = json.has(fieldOf(missing.name))
-		? `The input item's field '${name}' is empty. Fill it`
-		: `The input item has no field '${name}'. Add it`;
-	return fail({
-		message: `Parameter '${name}' is required and has no value`,
-		description: isMapped
-			? `${lacks} before this node, or choose 'Map Each Column Manually'.`
-			: 'Fill it in. An expression must give a value for every item.',
-	});
+	if (fields.mappingMode === 'autoMapInputData') {
+		return mapItem(context.getInputData()[itemIndex]?.json ?? {}, await listed(), hints);
+	}
+	const given = Object.entries(fields.value || {}).map(([id, value]) => ({
+		name: toParameterName(id),
+		value,
+		isExpected: isExpected(context, 'parameters', 'value', id),
+	}));
+	const filled = new Set(given.filter(({ value }) => !isEmpty(value)).map(({ name }) => name));
+	const missing = requiredOf(fields.schema).find((name) => !filled.has(name));
+	if (missing === undefined) return given;
+	return failAsMissing(missing, 'Fill it in. An expression must give a value for every item.');
 }
 
-/**
- * Tells which of an item's fields has the value of a parameter: that of its name, or else the only one that is not empty
- * and whose name looks the same, such as one with a space behind it, unless other parameters' names look the same, too.
- */
-function fieldsByName(fields: Map<string, unknown>, names: string[]): (name: string) => string {
-	const filled = [...fields.keys()].filter((field) => !isEmpty(fields.get(field)));
-	const alike = byName(filled, (field) => field);
-	const namesAlike = byName(names, (name) => name);
-	return (name) => {
-		const key = nameKey(name);
-		const isOnly = namesAlike.get(key)?.length === 1;
-		const [field = name, ...others] = fields.has(name) || !isOnly ? [name] : (alike.get(key) ?? []);
-		if (others.length === 0) return field;
-		return fail({
-			message: `Several fields of the input item may be parameter '${shorten(name)}': ${few([field, ...others].map((one) => `'${shorten(one)}'`))}`,
-			description: "Keep one of them before this node, or choose 'Map Each Column Manually'.",
-		});
-	};
-}
-
-/** The parameters whose fields the editor shows. */
-function fieldsOf(schema: unknown) {
+/** The required parameters among those that the editor shows as fields. */
+function requiredOf(schema: unknown): string[] {
 	return (Array.isArray(schema) ? schema : [])
-		.filter((field) => isJsonObject(field) && field.removed !== true)
-		.map(({ id, required }) => ({
-			name: toParameterName(toText(id)),
-			required: required === true,
-		}));
+		.filter((field) => isJsonObject(field) && field.removed !== true && field.required === true)
+		.map(({ id }) => toParameterName(toText(id)));
 }
 
-function readPairs(pairs: unknown): GivenParameter[] {
+function readPairs(pairs: unknown, context: IExecuteFunctions): GivenParameter[] {
 	const isList = Array.isArray(pairs) && pairs.every((pair) => isEmpty(pair) || isJsonObject(pair));
 	if (!isList) {
 		return fail({
@@ -124,9 +115,11 @@ function readPairs(pairs: unknown): GivenParameter[] {
 			description: "Add each value under 'Parameters'.",
 		});
 	}
-	const given = pairs
-		.filter(isJsonObject)
-		.map(({ name, value }) => ({ name: toText(name).trim(), value }));
+	const given = pairs.map((pair, index) => ({
+		name: toText(pair?.name).trim(),
+		value: pair?.value,
+		isExpected: isExpected(context, 'parameterPairs', 'values', index, 'value'),
+	}));
 	if (given.some(({ name, value }) => name === '' && !isEmpty(value))) {
 		return fail({
 			message: "A name under 'Parameters' is empty or not a text",
@@ -134,79 +127,4 @@ function readPairs(pairs: unknown): GivenParameter[] {
 		});
 	}
 	return given.filter(({ name }) => name !== '');
-}
-
-function bind(given: GivenParameter[]): ParameterBinding[] {
-	const wrong = given.find(({ value }) => whyRefused(value) !== undefined);
-	if (wrong) {
-		const what = whyRefused(wrong.value);
-		return fail({
-			message: `The value of parameter '${shorten(wrong.name)}' is ${what}`,
-			description:
-				what === NO_DATE || what === NO_NUMBER
-					? 'The expression could not read it, or expects another format. Correct the expression, or the value that it reads.'
-					: 'The service takes text. Give a single value, or turn it into text first, for example with {{ JSON.stringify($json.field) }}.',
-		});
-	}
-	const seen = new Set<string>();
-	for (const { name } of given) {
-		if (seen.has(name)) {
-			fail({
-				message: `Parameter '${shorten(name)}' is given more than once`,
-				description: 'Keep one value for each parameter.',
-			});
-		}
-		seen.add(name);
-	}
-	return given
-		.filter(({ value }) => !isEmpty(value))
-		.map(({ name, value }) => ({ name, value: textOfDate(value) ?? String(value) }));
-}
-
-/** Adds a hint if an expression seems to have joined what is no text with other text. */
-export function hintAtJoined(
-	bindings: ParameterBinding[],
-	{ hints }: Pick<Parking, 'hints'>,
-): void {
-	const joined = bindings.find(({ value }) => /\[object Object\]|Invalid Date/.test(value));
-	if (!joined) return;
-	hints.add(
-		`The value of parameter '${shorten(joined.name)}' contains '[object Object]' or an invalid date. If an expression has put it there, correct the expression.`,
-	);
-}
-
-function isEmpty(value: unknown): boolean {
-	return value === undefined || value === null || value === '';
-}
-
-const NO_DATE = 'not a valid date';
-
-const NO_NUMBER = 'not a number';
-
-/** What n8n makes of values that an expression joins with other text, be it a space. */
-const NOT_TEXT = new Map([
-	['Invalid DateTime', NO_DATE],
-	['Invalid Date', NO_DATE],
-	['[object Object]', 'an object'],
-]);
-
-/** What a value is that cannot be sent as text. */
-function whyRefused(value: unknown): string | undefined {
-	if (typeof value === 'string') return NOT_TEXT.get(value.trim());
-	if (typeof value === 'number') return Number.isFinite(value) ? undefined : NO_NUMBER;
-	const date = textOfDate(value);
-	if (date !== undefined) return date === null ? NO_DATE : undefined;
-	return isEmpty(value) || ['boolean', 'bigint'].includes(typeof value) ? undefined : asText(value);
-}
-
-/**
- * The text of a date, or of one of Luxon's: n8n turns those of expressions into text, but not those of an input item.
- *
- * @returns null if the date is invalid, undefined if the value is no date
- */
-function textOfDate(value: unknown): string | null | undefined {
-	const isDate = value instanceof Date || (isJsonObject(value) && value.isLuxonDateTime === true);
-	if (!isDate || typeof value.toJSON !== 'function') return undefined;
-	const text: unknown = value.toJSON();
-	return typeof text === 'string' || text === null ? text : undefined;
 }

@@ -1,12 +1,7 @@
 import { asError, asText, fail, sentences } from '../../failure';
 import { isJsonObject, toText } from '../../service/types';
 import { shorten } from '../../wording';
-
-/** A parameter as the user gave it. */
-export interface GivenParameter {
-	name: string;
-	value: unknown;
-}
+import type { GivenParameter } from './bindings';
 
 /**
  * Reads parameters that are given as JSON: as text, or as the value of an expression. They are an object of
@@ -56,18 +51,27 @@ function show(entry: unknown): string {
 	}
 }
 
+/** How JSON stays valid whatever an expression gives. */
+export const OF_EXPRESSIONS =
+	'For the value of an expression, write {{ JSON.stringify($json.field) }} without quotation marks around it.';
+
 /** The parsed JSON. If it is an object, its names have their {@link withoutPlace | places} before them. */
 function parseJson(source: string): unknown {
 	// `trim` also removes a byte order mark.
 	const json = source.trim();
-	if (json === '') return refuseJson("'Parameters (JSON)' is empty");
+	if (json === '') {
+		return refuseJson(
+			"'Parameters (JSON)' is empty",
+			'If it is an expression, see what it gives for this item.',
+		);
+	}
 	try {
 		// Unchanged first, since `prepare` expects valid JSON.
 		JSON.parse(json);
 		return JSON.parse(prepare(json));
 	} catch (thrown) {
 		const reason = `The JSON reader says: ${asError(thrown).message}`;
-		return refuseJson("'Parameters (JSON)' is not valid JSON", reason);
+		return refuseJson("'Parameters (JSON)' is not valid JSON", `${OF_EXPRESSIONS} ${reason}`);
 	}
 }
 

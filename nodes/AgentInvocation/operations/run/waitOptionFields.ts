@@ -1,10 +1,10 @@
 import type { INodeProperties } from 'n8n-workflow';
 
-import { WAIT_FOR_COMPLETION } from '../../items/waitPlan';
 import { DEFAULT_TIMEOUT_S, POLL_INTERVAL_FIELD_S, TIMEOUT_RANGE_S } from '../../waiting/options';
 
 export const waitForCompletion: INodeProperties = {
-	...WAIT_FOR_COMPLETION,
+	displayName: 'Wait for Completion',
+	name: 'waitForCompletion',
 	type: 'boolean',
 	default: true,
 	description:
@@ -21,9 +21,10 @@ export const waitOptionFields: INodeProperties[] = [
 		type: 'options',
 		options: [
 			{
-				name: 'Stop or Continue as Set Under On Error',
+				name: 'Fail the Item',
 				value: 'error',
-				description: 'A failed or cancelled run counts as a failed item',
+				description:
+					"A failed or cancelled run fails its item, and the node does what is set under 'On Error'",
 			},
 			{
 				name: 'Output the Run',
@@ -40,10 +41,9 @@ export const waitOptionFields: INodeProperties[] = [
 		type: 'options',
 		options: [
 			{
-				name: 'Stop or Continue as Set Under On Error',
+				name: 'Fail the Item',
 				value: 'error',
-				description:
-					'A run that has not finished counts as a failed item; its ID is in the message',
+				description: "A run that has not finished fails its item, whose error has the run's ID",
 			},
 			{
 				name: 'Output the Run',
@@ -77,7 +77,7 @@ export const waitOptionFields: INodeProperties[] = [
 		typeOptions: POLL_INTERVAL_FIELD_S,
 		default: 0,
 		description:
-			"Time between two polls of a run, at least 1. 0 is automatic: after a fifth of the time waited so far, or when the agent's runs usually end.",
+			"Time between two polls of a run, at least 1. 0 is automatic: the node polls when the agent's runs usually end, and more rarely the longer a run takes.",
 		...whileWaiting,
 	},
 	{
@@ -108,7 +108,7 @@ export const waitOptionFields: INodeProperties[] = [
 			{
 				name: 'Stored From the Start',
 				value: 'stored',
-				description: 'Waits survive restarts of n8n; a run is first polled after 65 seconds',
+				description: 'Waits survive restarts of n8n; polls are at least 65 seconds apart',
 			},
 		],
 		default: 'auto',

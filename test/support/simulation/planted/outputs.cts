@@ -132,8 +132,8 @@ export const ofOutputs: PlantedDefect[] = [
 	plant(
 		'the fields that are mapped are those that the editor has loaded',
 		'operations/run/parameters.ts',
-		'isMapped ? await listed() : fieldsOf(fields.schema)',
-		'fieldsOf(fields.schema)',
+		'await listed(), hints)',
+		"(fields.schema as any[]).map(({ id, required }) => ({ name: toParameterName(toText(id)), required: required === true, description: '' })), hints)",
 	),
 	plant(
 		'names are compared with their case',

@@ -94,7 +94,8 @@ export function contextOf(told: Told): IExecuteFunctions {
 		getNodeParameter: (name: string, index: number, fallback: unknown) => {
 			const { parameters = {} } = told;
 			const given = typeof parameters === 'function' ? parameters(index) : parameters;
-			return given[name] ?? memberOf(given, name.split('.')) ?? fallback;
+			const path = name.split('.');
+			return path.length > 1 ? memberOf(given, path, fallback) : (given[name] ?? fallback);
 		},
 		getWorkflowDataProxy: () => ({ $runIndex: told.runIndex ?? 0, $getPairedItem }),
 		getWorkflowSettings: () => ({ executionOrder: 'v1', ...told.settings }),
@@ -140,9 +141,11 @@ export function contextOf(told: Told): IExecuteFunctions {
 }
 
 /** What a path leads to, such as that of an option. */
-function memberOf(value: unknown, path: string[]): unknown {
-	return path.reduce<unknown>(
-		(member, name) => (isJsonObject(member) ? member[name] : undefined),
-		value,
-	);
+function memberOf(value: unknown, path: string[], fallback: unknown): unknown {
+	let member = value;
+	for (const name of path) {
+		if (!isJsonObject(member) || !(name in member)) return fallback;
+		member = member[name];
+	}
+	return member;
 }
