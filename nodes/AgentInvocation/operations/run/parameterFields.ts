@@ -161,7 +161,7 @@ export const parameterFields: INodeProperties[] = [
 		type: 'json',
 		default: '{}',
 		description:
-			'An object of names and values, or an array of objects with name and value. For the value of an expression, write {{ JSON.stringify($json.field) }} without quotation marks around it.',
+			'An object of names and values, or an array of objects with name and value. For the value of an expression, write {{ JSON.stringify(…) }} without quotation marks around it.',
 		displayOptions: whenSpecified('json'),
 	},
 	{

@@ -94,8 +94,8 @@ export function contextOf(told: Told): IExecuteFunctions {
 		getNodeParameter: (name: string, index: number, fallback: unknown) => {
 			const { parameters = {} } = told;
 			const given = typeof parameters === 'function' ? parameters(index) : parameters;
-			const path = name.split('.');
-			return path.length > 1 ? memberOf(given, path, fallback) : (given[name] ?? fallback);
+			if (name in given) return given[name] ?? fallback;
+			return memberOf(given, name.split('.'), fallback);
 		},
 		getWorkflowDataProxy: () => ({ $runIndex: told.runIndex ?? 0, $getPairedItem }),
 		getWorkflowSettings: () => ({ executionOrder: 'v1', ...told.settings }),
