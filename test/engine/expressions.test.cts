@@ -95,7 +95,7 @@ describe('there is a hint', () => {
 		});
 		const [ofNode] = executed.data.resultData.runData['Agent Invocation'] ?? [];
 		expect(ofNode?.hints?.map(({ message }) => message) ?? []).toEqual(
-			hints.map((one) => (typeof one === 'string' ? one : expect.stringMatching(one))),
+			hints.map((one) => (typeof one === 'string' ? one : (expect.stringMatching(one) as string))),
 		);
 	});
 });
