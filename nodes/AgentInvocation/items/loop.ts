@@ -73,7 +73,8 @@ export class Loop {
 			while (!end) end = this.doWhatIsDue() ?? (await this.untilNextStep());
 			for (const controller of this.underWay.values()) controller.abort();
 			while (this.underWay.size > 0) await this.untilNews(Infinity);
-			return end;
+			// If the execution was stopped meanwhile, the engine would not run the node again.
+			return end.is === 'checkpoint' && cancel?.aborted ? { is: 'cancelled' } : end;
 		} finally {
 			cancel?.removeEventListener('abort', onCancel);
 		}

@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 
-import { creates, never, noKills, undisturbed, untroubled, type Part } from './aim.cts';
+import { creates, never, noKills, one, undisturbed, untroubled, type Part } from './aim.cts';
 import { mostly, ms, sometimes } from './arbitraries.cts';
-import { executionWith, itemsOf, itemThatTakes, optionsWith } from './executions.cts';
+import { executionWith, itemsOf, itemThatTakes, optionsWith, retry } from './executions.cts';
 import type { FaultKind, FaultSpec, ItemSpec } from './world.cts';
 import { faultOf, retryAfter, services } from './worldsServices.cts';
 
@@ -205,3 +205,26 @@ export const outages: fc.Arbitrary<Part> = fc
 			kills: noKills,
 		}),
 	);
+
+/** Batches that are stopped, or run into the workflow's timeout, while slow requests keep n8n from saving progress. */
+export const stoppedBatches: fc.Arbitrary<Part> = fc.record({
+	service: services({ ...untroubled, tripMs: fc.constant<[number, number]>([5, 12_000]) }),
+	executions: one(
+		executionWith({
+			...creates,
+			...undisturbed,
+			items: itemsOf(itemThatTakes(ms(2_000)), 5, 9),
+			options: optionsWith({
+				maxConcurrency: fc.constantFrom(2, 3),
+				checkFirst: never,
+				timeout: never,
+			}),
+			maxTries: fc.constant(0),
+			onError: fc.constant('stopWorkflow' as const),
+			savesProgress: fc.constant(true),
+			cancelAtMs: fc.integer({ min: 3_000, max: 60_000 }),
+			retries: fc.array(retry, { minLength: 0, maxLength: 1 }),
+		}),
+	),
+	kills: noKills,
+});

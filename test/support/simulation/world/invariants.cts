@@ -28,13 +28,14 @@ import {
 } from './promises/polls.cts';
 import { failsForAReason, tellsOfDoubt, temporaryFailuresPass } from './promises/reasons.cts';
 import { refusesLast, triesAgain } from './promises/retries.cts';
-import { neverLost, progressIsSaved, startedOnce } from './promises/runs.cts';
+import { neverLost, progressIsSaved, startedOnce, stopsNameRuns } from './promises/runs.cts';
 import { ends, speaksPlainly, storesLittle } from './promises/words.cts';
 
 /** What the README and docs/waiting.md promise, and how it is seen to be broken in a history. */
 export const invariants: Record<string, (facts: Facts) => string[]> = {
 	'No run is started twice': startedOnce,
 	'No run is lost': neverLost,
+	'A stop names the runs that were started': stopsNameRuns,
 	'What the first items have started is saved soon': progressIsSaved,
 	'Every item is output once, in its order, with its own result': eachItemOnce,
 	'A run that has ended within its time limit is not reported as unfinished': endedInTime,

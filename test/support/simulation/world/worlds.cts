@@ -3,7 +3,13 @@ import fc from 'fast-check';
 import { mostly, ms, sometimes, withoutAbsent } from './arbitraries.cts';
 import { executionWith } from './executions.cts';
 import type { Part } from './aim.cts';
-import { failingBatches, heldUpBatches, outages, slowCredentials } from './aimsAtBatches.cts';
+import {
+	failingBatches,
+	heldUpBatches,
+	outages,
+	slowCredentials,
+	stoppedBatches,
+} from './aimsAtBatches.cts';
 import {
 	changedAfterCrashes,
 	changedAfterFailures,
@@ -101,6 +107,7 @@ export const worlds: fc.Arbitrary<World> = fc
 			{ weight: 2, arbitrary: checked },
 			{ weight: 1, arbitrary: failingBatches },
 			{ weight: 1, arbitrary: heldUpBatches },
+			{ weight: 1, arbitrary: stoppedBatches },
 			{ weight: 1, arbitrary: outages },
 			{ weight: 1, arbitrary: slowCredentials },
 			{ weight: 1, arbitrary: pausesNearTimeouts },

@@ -187,6 +187,34 @@ export function neverLost(facts: Facts): string[] {
 	});
 }
 
+/** If an execution is stopped while the node works, its error names the runs that it has started. */
+export function stopsNameRuns(facts: Facts): string[] {
+	const { history } = facts;
+	return history.attempts.flatMap((attempt) => {
+		const { cancelledAt, endedAt = 0, parks } = attempt;
+		const spec = facts.spec(attempt);
+		const isParked = parks.some(
+			({ at, until, resumedAt = until }) => cancelledAt! >= at && cancelledAt! <= resumedAt,
+		);
+		const isTold = spec.host === 'n8n' && spec.onError === 'stopWorkflow' && spec.turns === 1;
+		if (cancelledAt === undefined || isParked || !isTold) return [];
+		if (history.kills.some(({ at }) => at >= attempt.beganAt && at <= endedAt)) return [];
+		const said = [...attempt.endings.values()]
+			.map(({ outputs, error }) =>
+				JSON.stringify(outputs ?? [error?.message, error?.description, error?.context]),
+			)
+			.join(' ');
+		return history.runs.flatMap(({ id, tag, request }) => {
+			const isOwn = request?.execution === attempt && request.kind === 'create';
+			if (!isOwn || request.status !== 202 || !request.isOwn || request.isCut) return [];
+			if (request.answeredAt > cancelledAt || said.includes(id)) return [];
+			return [
+				`${id} of ${tag} is not named by the error of execution ${attempt.id}, stopped at ${Math.round(cancelledAt)}`,
+			];
+		});
+	});
+}
+
 function textOf(facts: Facts, attempt: Parameters<Facts['spec']>[0]): string {
 	const ofChain = facts.chain(attempt).map(({ endings, error, saves, runData }) => {
 		const said = [...endings.values()].map(({ outputs, error: thrown }) =>
