@@ -222,163 +222,35 @@ describe('somebody waits', () => {
 });
 
 describe('a called workflow', () => {
-	const items = (count: number) => ({
-		data: { main: [Array.from({ length: count }, () => ({}))] },
+	/** What is in the way, if n8n tells this of the execution. */
+	const obstacle = async (mode: 'integrated' | 'retry', stored: object | Error) =>
+		await whoWaits(contextOf({ mode, stored }));
+	const calledBy = (shouldResume?: boolean) => ({
+		parentExecution: { executionId: '2', workflowId: 'w', shouldResume },
 	});
-	const ran = (count: number) => ({
-		resultData: { runData: { A: [{ executionIndex: 0, ...items(count) }] } },
-	});
-	const begins = (node: object, more = {}) => ({
-		resultData: { runData: {} },
-		executionData: { nodeExecutionStack: [{ node, source: null, ...items(1) }], ...more },
-	});
-	const by = (executionId: string, shouldResume?: boolean) => ({
-		parentExecution: { executionId, workflowId: 'w', shouldResume },
-	});
-	const webhook = (responseMode?: string) => ({
-		type: 'n8n-nodes-base.webhook',
-		parameters: { ...(responseMode && { responseMode }) },
-	});
-	const schedule = begins({ type: 'n8n-nodes-base.scheduleTrigger', parameters: {} });
-	/** The executions that n8n has stored, by their IDs; this one's is 1. */
-	const obstacle = async (byId: Record<string, object>) => {
-		const context = contextOf({ mode: 'integrated' });
-		context.getExecutionDataById = (id) =>
-			byId[id] ? Promise.resolve(byId[id] as never) : Promise.reject(new Error('not found'));
-		return await whoWaits(context);
-	};
 
-	/** This execution, and those that have called one another up to it; a schedule has started the last one. */
-	const chain = (...executions: object[]): Record<string, object> =>
-		Object.fromEntries(
-			[
-				...executions.map((execution, index) => ({ ...by(String(index + 2)), ...execution })),
-				schedule,
-			].map((execution, index) => [index + 1, execution]),
+	test.each<['integrated' | 'retry', string, object | Error]>([
+		['integrated', 'by one that waits', calledBy(true)],
+		['integrated', 'by one of an older n8n', calledBy()],
+		['integrated', 'by one that is not told', {}],
+		['integrated', 'by nobody knows what', new Error('not found')],
+		['retry', 'before by one that waited', calledBy(true)],
+	])('in the mode %s: %s', async (mode, _, stored) => {
+		expect(await obstacle(mode, stored)).toBe(
+			'the workflow that has called this one waits for its result',
 		);
-	const runDataOf = (runData: object) => ({ resultData: { runData } });
-
-	test.each<[string, object[]]>([
-		['with one item', [ran(1)]],
-		['with none', [runDataOf({})]],
-		...[{ data: { main: [] } }, { data: {} }, {}].map((task): [string, object[]] => [
-			`with no items of ${JSON.stringify(task)}`,
-			[runDataOf({ A: [{ executionIndex: 0, ...task }] })],
-		]),
-		['with one that is still to be given', [begins({ type: 'start' })]],
-		[
-			'with one item, of which a later node makes two',
-			[runDataOf({ B: [{ executionIndex: 1, ...items(2) }], ...ran(1).resultData.runData })],
-		],
-		['by one that waits', [{ ...ran(1), ...by('2', true) }]],
-		['with two items, by one that was called with one', [ran(2), ran(1)]],
-		[
-			'with two items, by one that was called with two, by one that was called with one',
-			[ran(2), ran(2), ran(1)],
-		],
-	])('%s may have been called for each', async (_, executions) => {
-		expect(await obstacle(chain(...executions))).toMatch(/once for each item/);
 	});
 
-	/** The first of all callers, and what n8n tells of it to the one that it has called. */
-	const calledBy = (first?: object, executionContext?: object): Record<string, object> => ({
-		1: { ...ran(2), ...by('2') },
-		2: { ...ran(2), parentExecution: { executionId: '3', shouldResume: true, executionContext } },
-		...(first && { 3: first }),
-	});
-	const goneOn = {
-		...ran(1),
-		executionData: {
-			nodeExecutionStack: [{ node: { type: 'set' }, source: { main: [{}] } }],
-		},
-	};
-
-	test.each<[string, Record<string, object>]>([
-		['whose execution is not told', {}],
-		['whose caller is not told', { 1: ran(2) }],
-		['whose caller is not told, and that has just begun', { 1: begins({ type: 'start' }) }],
-		["whose caller's execution is not told", { 1: { ...ran(2), ...by('2') } }],
-		...['lastNode', 'streaming', 'responseNode', '={{ $json.mode }}'].map(
-			(mode): [string, Record<string, object>] => [
-				`by what a webhook has started that is answered by ${mode}`,
-				calledBy(begins(webhook(mode))),
-			],
-		),
-		[
-			'by what a chat has started',
-			calledBy(begins({ type: '@n8n/n8n-nodes-langchain.chatTrigger' })),
-		],
-		['by what has gone on since it was started', calledBy(goneOn, { source: 'webhook' })],
-		[
-			'by what a call has resumed at a Wait node',
-			calledBy(
-				begins({
-					type: 'n8n-nodes-base.wait',
-					parameters: { resume: 'webhook', responseMode: 'lastNode' },
-				}),
-				{ source: 'trigger' },
-			),
-		],
-		[
-			'by what was started by hand through a webhook',
-			calledBy(undefined, {
-				source: 'manual',
-				triggerNode: { name: 'Webhook', type: 'n8n-nodes-base.webhook' },
-			}),
-		],
-		[
-			'by one of which nothing is known, though its own first caller was started by hand',
-			calledBy(undefined, {
-				source: 'integrated',
-				triggerNode: { name: 'Manual', type: 'n8n-nodes-base.manualTrigger' },
-			}),
-		],
-		['by what another workflow has called', calledBy(schedule, { source: 'integrated' })],
-		['by what was started by hand, nobody knows how', calledBy(undefined, { source: 'manual' })],
-		[
-			'by what was called, also if a trigger by hand is told',
-			calledBy(undefined, {
-				source: 'webhook',
-				triggerNode: { name: 'Manual', type: 'n8n-nodes-base.manualTrigger' },
-			}),
-		],
-		['by what is about to end', calledBy({ ...ran(1), executionData: { nodeExecutionStack: [] } })],
-		['by what has no stack', calledBy(ran(1))],
-	])('%s may be waited for', async (_, stored) => {
-		expect(await obstacle(stored)).toMatch(/somebody may wait/);
+	test.each<['integrated' | 'retry', string, object | Error]>([
+		['integrated', 'by one that does not wait', calledBy(false)],
+		['retry', 'before by one that did not wait', calledBy(false)],
+		['retry', 'by nobody', {}],
+		['retry', 'by nobody knows what', new Error('not found')],
+	])('may be stored in the mode %s: called %s', async (mode, _, stored) => {
+		expect(await obstacle(mode, stored)).toBeUndefined();
 	});
 
-	test.each<[string, Record<string, object>]>([
-		['with two items, by what a schedule has started', calledBy(schedule)],
-		[
-			'with two that are still to be given',
-			chain({ ...runDataOf({}), executionData: { nodeExecutionStack: [items(2)] } }),
-		],
-		['by what a webhook has started that was answered', calledBy(begins(webhook('onReceived')))],
-		['by what a webhook without a mode has started', calledBy(begins(webhook()))],
-		[
-			'by what a trigger has started and n8n has stored since',
-			calledBy(goneOn, { source: 'trigger' }),
-		],
-		[
-			'by what was started by hand, which is not stored before its end',
-			calledBy(undefined, {
-				source: 'manual',
-				triggerNode: { name: 'Manual', type: 'n8n-nodes-base.manualTrigger' },
-			}),
-		],
-		['that nobody waits for', { 1: { ...ran(1), ...by('2', false) } }],
-		[
-			'by one that nobody waits for',
-			{ 1: { ...ran(2), ...by('2') }, 2: { ...ran(1), ...by('3', false) } },
-		],
-		['by one that has waited', { 1: { ...ran(2), ...by('2') }, 2: { ...ran(1), waitTill: 'x' } }],
-		['that has waited itself', { 1: { ...ran(1), waitTill: 'x', ...by('2') } }],
-	])('%s is not waited for', async (_, stored) => {
-		expect(await obstacle(stored)).toBeUndefined();
-	});
-
-	test('is asked for only where there is one', async () => {
+	test('is asked for only where there may be one', async () => {
 		const told = { stored: new Error('asked'), mode: 'trigger' } as const;
 		expect(await whoWaits(contextOf(told))).toBeUndefined();
 	});

@@ -1,5 +1,4 @@
 import { execute, OwnWorld, type Said } from '../support/simulation/ownWorld.cts';
-import type { Hand } from '../support/simulation/world/hand.cts';
 import type { OptionsSpec } from '../support/simulation/world/world.cts';
 
 // Whether n8n stores a wait, and what the output panel says where it does not.
@@ -84,16 +83,18 @@ test('somebody who waits for the result keeps it in memory, and a hint says so',
 	expect(hints).toEqual([expect.stringContaining('waits for its result')]);
 });
 
-test('but nobody waits any more once it has been stored', async () => {
-	const hand: Hand = {};
-	const options = { pollInterval: 65 };
-	const called: Said = { starter: 'schedule', callers: ['all'], count: 2, options, hand };
-	const world = new OwnWorld({ ...called, runOf: () => ({ durationMs: 300 * SECOND }) });
-	// n8n does not tell of its callers then.
-	world.later(30 * SECOND, () => (hand.isSilent = true));
-	const { parks, hints } = await world.execute();
-	expect(parks).toHaveLength(5);
-	expect(hints).toEqual([]);
+test('what n8n has deleted since its restart stays in memory, and a hint says so', async () => {
+	const world = new OwnWorld({
+		count: 2,
+		forgetsFailed: true,
+		options: { whereToWait: 'stored' },
+		runOf: () => ({ durationMs: 600 * SECOND }),
+	});
+	world.killAfter(30 * SECOND, 60 * SECOND);
+	const { parks, hints, jsons } = await world.execute();
+	expect(parks).toHaveLength(1);
+	expect(jsons).toMatchObject([{ status: 'succeeded' }, { status: 'succeeded' }]);
+	expect(hints).toEqual([expect.stringContaining('n8n no longer stores this execution')]);
 });
 
 describe('several waits', () => {

@@ -80,7 +80,12 @@ export async function openParking(
 	const timeLeftMs = () => waitsEndOn - time.date();
 	return {
 		time,
-		obstacle: parkingObstacle(context, { engine, timeLeftMs, wasParked }),
+		obstacle: parkingObstacle(context, {
+			engine,
+			timeLeftMs,
+			wasParked,
+			wasRecovered: recoveryAt > -Infinity,
+		}),
 		checkpoints: engine === undefined && savesProgress(context),
 		latestEndOn: waitsEndOn - beganOn < SHORTEST_WORKFLOW_MS ? Infinity : waitsEndOn,
 		pollsFrom: Math.min(recoveryAt + RECOVERY_MS.beforeEnds, time.momentOf(waitsEndOn)),

@@ -1,7 +1,7 @@
 import type { IExecuteFunctions } from 'n8n-workflow';
 
 import { SHORTEST_STORED_DELAY_MS } from '../waiting/schedule';
-import { hostVersion, isTool, runsInAgent, workflowSettings } from './host';
+import { hostVersion, isTool, runsInAgent, storedExecution, workflowSettings } from './host';
 import { TRIED_VERSIONS } from './triedVersions';
 import { whoWaits } from './whoWaits';
 
@@ -53,18 +53,23 @@ interface ParkedExecution {
 	timeLeftMs(this: void): number;
 	/** Whether the execution was parked before. */
 	wasParked: boolean;
+	/** Whether n8n's recovery may have met the execution: it deletes those that are not to be stored once they fail. */
+	wasRecovered: boolean;
 }
 
 /** Why the execution may not be parked now, as the end of a sentence; the promise gives undefined if it may. */
 export function parkingObstacle(
 	context: IExecuteFunctions,
-	{ engine, timeLeftMs, wasParked }: ParkedExecution,
+	{ engine, timeLeftMs, wasParked, wasRecovered }: ParkedExecution,
 ): () => Promise<string | undefined> {
 	// Asked only when needed, since it reads executions from n8n's database.
 	let waiter: Promise<string | undefined> | undefined;
 	return async () => {
 		if (engine !== undefined) return engine;
 		if (timeLeftMs() < LEAST_TIME_LEFT_MS) return "the workflow's own timeout is near";
+		if (wasRecovered && !(await storedExecution(context, context.getExecutionId()))) {
+			return 'n8n no longer stores this execution';
+		}
 		// Nobody waits for an execution that was parked once.
 		return wasParked ? undefined : await (waiter ??= whoWaits(context));
 	};

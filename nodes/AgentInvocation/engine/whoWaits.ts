@@ -1,10 +1,10 @@
-import type { IDataObject, IExecuteFunctions, IRunExecutionData } from 'n8n-workflow';
+import type { IDataObject, IExecuteFunctions } from 'n8n-workflow';
 
 import { isJsonObject } from '../service/types';
 import { executionInMemory, storedExecution } from './host';
 
 /** The modes of executions whose result nobody waits for. */
-const UNAWAITED_MODES = ['trigger', 'retry', 'error'];
+const UNAWAITED_MODES = ['trigger', 'error'];
 
 /** The modes of executions that a webhook or a chat may have started and may wait for. */
 const ANSWERED_MODES = ['webhook', 'manual'];
@@ -13,16 +13,9 @@ const ANSWERED_MODES = ['webhook', 'manual'];
 const WAITERS = {
 	starter: 'whoever started this workflow waits for its result',
 	webhook: 'the webhook, form or chat that started this workflow is answered with its result',
-	forEach:
-		'another workflow may have called this one once for each item, and n8n would lose items if it stored the wait',
-	caller: 'somebody may wait for the result of the workflow that has called this one',
+	caller: 'the workflow that has called this one waits for its result',
 	unknown: 'n8n does not tell who waits for the result of this workflow',
 };
-
-/** What n8n tells a workflow about its caller. n8n 1 tells nothing. */
-type ToldOfCaller = NonNullable<
-	NonNullable<IRunExecutionData['parentExecution']>['executionContext']
->;
 
 /**
  * Who waits for the execution's result, as the end of a sentence; undefined if nobody does. Never throws. n8n's own
@@ -36,9 +29,10 @@ async function whoIsKnownToWait(context: IExecuteFunctions): Promise<string | un
 	const mode = context.getMode();
 	const mayBeWebhook = ANSWERED_MODES.includes(mode);
 	if (isAnsweredLater(context, mayBeWebhook)) return WAITERS.webhook;
-	if (mayBeWebhook || UNAWAITED_MODES.includes(mode)) return undefined;
-	if (mode === 'integrated') return await whichCallerWaits(context, context.getExecutionId());
-	return WAITERS.starter;
+	if (mode === 'integrated' || mode === 'retry') {
+		return (await mayCallerWait(context)) ? WAITERS.caller : undefined;
+	}
+	return mayBeWebhook || UNAWAITED_MODES.includes(mode) ? undefined : WAITERS.starter;
 }
 
 /**
@@ -93,62 +87,13 @@ function mayAnswerLater(mode: unknown): boolean {
 }
 
 /**
- * Which caller waits for a result that parking would spoil: this execution's caller, that one's caller, and
- * so on. n8n tells only what it has stored of them; where that is not enough, the worst is assumed.
- *
- * @param id the ID of the execution whose caller is looked for
- * @param told what n8n has told about that execution to the one it called, if anything
+ * Whether another workflow has called this one and waits for its result, or has called the execution that is retried.
+ * While that waits, n8n may take what this node shows for the result: if it was called once for each item, if n8n was
+ * restarted when a poll was due (2.41.1), or at the first poll (n8n 1). (docs/n8n.md, Obstacles)
  */
-async function whichCallerWaits(
-	context: IExecuteFunctions,
-	id: string | undefined,
-	told?: ToldOfCaller,
-): Promise<string | undefined> {
-	const stored = await storedExecution(context, id);
-	// That execution has been parked, and so have all that wait for it.
-	if (stored?.waitTill) return undefined;
+async function mayCallerWait(context: IExecuteFunctions): Promise<boolean> {
+	const stored = await storedExecution(context, context.getExecutionId());
 	const caller = stored?.parentExecution;
-	// A caller that goes on without a result does not wait.
-	if (caller?.shouldResume === false) return undefined;
-	if (!caller) {
-		// The first caller has no caller. If this execution has none, n8n has not told who called it.
-		const isFirst = id !== context.getExecutionId();
-		return isFirst && !mayBeAnswered(told, stored) ? undefined : WAITERS.caller;
-	}
-	if (itemsGivenTo(stored) < 2) return WAITERS.forEach;
-	return await whichCallerWaits(context, caller.executionId, caller.executionContext);
-}
-
-/**
- * How many items a workflow was called with: the output of the node that ran first, or the input of the next
- * one if none has.
- */
-function itemsGivenTo({ resultData, executionData }: IRunExecutionData): number {
-	const tasks = Object.values(resultData.runData).flat();
-	const first = tasks.find(({ executionIndex }) => executionIndex === 0);
-	const [next] = executionData?.nodeExecutionStack ?? [];
-	return (first ?? next)?.data?.main?.[0]?.length ?? 0;
-}
-
-/**
- * Whether the first of all callers may be answered with its result.
- *
- * @param told what n8n has told the execution that it called
- */
-function mayBeAnswered(
-	told: ToldOfCaller | undefined,
-	stored: IRunExecutionData | undefined,
-): boolean {
-	const [entry] = stored?.executionData?.nodeExecutionStack ?? [];
-	// A call may have resumed it at a Wait node.
-	if (entry && isWaitForCall(entry.node)) return mayAnswerLater(responseModeOf(entry.node));
-	// n8n 1 does not tell how the caller was started. 'webhook' then lets the trigger's settings decide.
-	const { source = 'webhook', triggerNode } = told ?? {};
-	if (UNAWAITED_MODES.includes(source)) return false;
-	if (!ANSWERED_MODES.includes(source)) return true;
-	// n8n stores nothing of an execution started by hand before its end; it tells only the trigger.
-	if (source === 'manual' && triggerNode?.type.endsWith('.manualTrigger')) return false;
-	// The next entry is the trigger's own until n8n has stored any progress after it.
-	if (!entry || entry.source) return true;
-	return mayAnswerLater(responseModeOf(entry.node));
+	// A call has a caller, even if n8n does not tell it.
+	return caller ? caller.shouldResume !== false : context.getMode() === 'integrated';
 }

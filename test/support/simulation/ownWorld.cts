@@ -143,8 +143,8 @@ export class OwnWorld {
 	}
 
 	/** Kills n8n after so long, which is back a second later. */
-	killAfter(ms: number): void {
-		this.setting.n8n.killLater(ms, 1_000);
+	killAfter(ms: number, awayMs = 1_000): void {
+		this.setting.n8n.killLater(ms, awayMs);
 	}
 
 	/** Sets n8n's clock. */

@@ -102,8 +102,8 @@ export const ofOutputs: PlantedDefect[] = [
 	plant(
 		'an execution is stored whose caller waits for it',
 		'engine/whoWaits.ts',
-		'return WAITERS.starter;',
-		'return undefined;',
+		'? undefined : WAITERS.starter;',
+		'? undefined : undefined;',
 	),
 	plant(
 		'the action of a pause keeps its input',

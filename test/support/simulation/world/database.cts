@@ -12,6 +12,8 @@ export interface Row {
 	/** As n8n stores it. */
 	data: string;
 	waitTill?: number;
+	/** Whether n8n has deleted it, though the execution may go on in memory. */
+	isGone?: boolean;
 	retriesLeft: RetrySpec[];
 	cancel?: () => void;
 }
@@ -82,7 +84,7 @@ export class Database {
 	/** What is stored of an execution. */
 	storedOf(id: string): IRunExecutionData | undefined {
 		const row = this.rows.find(({ attempt }) => attempt.id === id);
-		return row && this.read(row);
+		return row && !row.isGone ? this.read(row) : undefined;
 	}
 
 	/**

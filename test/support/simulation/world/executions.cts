@@ -183,6 +183,7 @@ const executionFields: Made<ExecutionSpec> = {
 	callers: mostly<CallSpec[]>([], 6, callers),
 	host: mostly('n8n', 6, fc.constantFrom('oldHost', 'tool', 'bare')),
 	savesProgress: fc.boolean(),
+	forgetsFailed: sometimes(8, fc.constant(true)),
 	workflowTimeoutS: mostly(0, 5, fc.constantFrom(100, 200, 600, 3_600)),
 	isTimeoutOfN8n: sometimes(3, fc.constant(true)),
 	resumesLateMs: mostly(0, 3, fc.oneof(ms(4_000), ms(100_000), ms(5_000_000))),

@@ -9,6 +9,9 @@ import { Process, type Surroundings } from './process.cts';
 import { modeOf } from './starters.cts';
 import type { RetrySpec, World } from './world.cts';
 
+/** How long after its start n8n's recovery has seen what is running, in ms. */
+const RECOVERS_AFTER_MS = 5_000;
+
 /** The n8n of a world: its processes, one after the other, and its database. */
 export class N8n {
 	/** The present one, from {@link start} on. */
@@ -152,6 +155,8 @@ export class N8n {
 		const data = run?.data;
 		const waitTill = data?.waitTill;
 		if (run && data && waitTill && attempt.cancelledAt === undefined) {
+			if (row.isGone)
+				this.host.history.faults.push(`Execution ${attempt.id} was parked, but is not stored`);
 			attempt.status = 'waiting';
 			row.waitTill = waitTill.getTime() - (clock.date - clock.now);
 			attempt.parks.push({ at: clock.now, until: row.waitTill });
@@ -177,7 +182,7 @@ export class N8n {
 			if (!isCancelled) this.database.store(row, 'end', data);
 			else this.database.storeStopped(row);
 		}
-		if (attempt.status !== 'success') this.retryLater(row);
+		if (attempt.status !== 'success' && !row.isGone) this.retryLater(row);
 	}
 
 	private resume(row: Row, until: number): void {
@@ -249,6 +254,16 @@ export class N8n {
 				}
 			}
 			for (const row of lost) this.retryLater(row);
+			this.later(RECOVERS_AFTER_MS, () => this.recover());
 		});
+	}
+
+	/** n8n's recovery takes what it finds running after its start for crashed. */
+	private recover(): void {
+		for (const row of this.database.rows) {
+			const { attempt } = row;
+			if (attempt.status === 'running' && specOf(this.world, attempt).forgetsFailed)
+				row.isGone = true;
+		}
 	}
 }

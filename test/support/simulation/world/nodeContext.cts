@@ -11,7 +11,7 @@ import type {
 import { contextOf } from './context.cts';
 import { NEW_KEY, tagOf, waitsOf, type Attempt } from './history.cts';
 import type { Process } from './process.cts';
-import { storedOf, triggersOf } from './starters.cts';
+import { toldOfCaller, triggersOf } from './starters.cts';
 import type { ExecutionSpec, ItemSpec } from './world.cts';
 
 /** Another address. */
@@ -133,8 +133,7 @@ export function contextFor(call: Call): IExecuteFunctions {
 		stored: (id) => {
 			if (hand.isSilent) throw new Error('Not told');
 			const stored = process.host.stored(id);
-			const isKnown = id !== attempt.id || stored?.waitTill !== undefined;
-			return stored && isKnown ? stored : storedOf(spec, attempt.id, id);
+			return stored && id === attempt.id ? { ...stored, ...toldOfCaller(spec) } : stored;
 		},
 		putToWait: (date) => {
 			if (data) data.waitTill = date;

@@ -65,19 +65,9 @@ export function modeOf({ starter, callers }: Started): WorkflowExecuteMode {
 	return callers.length > 0 ? 'integrated' : starters[starter].mode;
 }
 
-/** Whether n8n may store an execution: nobody waits for what it gives, and n8n loses nothing of it. */
-export function mayPark({ starter, callers }: Started): boolean {
-	for (const call of callers) {
-		if (call === 'leave') return true;
-		if (call === 'each') return false;
-	}
-	return starters[starter].isFree;
-}
-
-/** Whether what n8n tells of an execution is enough to know that it may be stored. */
-export function isKnownToBeFree({ starter, callers }: Started): boolean {
-	const isStored = starters[starter].mode !== 'manual' || starter === 'manual';
-	return mayPark({ starter, callers }) && (callers.length === 0 || isStored);
+/** Whether n8n may store an execution: nobody waits for what it gives. */
+export function mayPark({ starter, callers: [call] }: Started): boolean {
+	return call ? call === 'leave' : starters[starter].isFree;
 }
 
 /** The nodes before ours that have started the workflow, or could have. */
@@ -88,48 +78,9 @@ export function triggersOf({ starter, callers }: Started, ran: string): INode[] 
 	return [...named(trigger, ran), ...named(other, `${ran} 2`)] as unknown as INode[];
 }
 
-/**
- * What n8n has stored of an execution, by its ID, when nothing but its beginning is stored: the callers'
- * IDs are the own one with so many dots. Of one that was started by hand nothing is.
- */
-export function storedOf(
-	{ starter, callers }: Started,
-	ownId: string,
-	asked: string,
-): IRunExecutionData | undefined {
-	const level = asked.length - ownId.length;
-	const call = callers[level];
-	const { trigger, mode } = starters[starter];
-	if (callers.length === 0 || level > callers.length) return undefined;
-	if (!call && mode === 'manual') return undefined;
-	const isCalledByFirst = level === callers.length - 1;
-	const items = Array.from({ length: call === undefined || call === 'each' ? 1 : 2 }, () => ({
-		json: {},
-	}));
-	return {
-		resultData: { runData: {} },
-		executionData: {
-			nodeExecutionStack: [
-				{
-					// Where another workflow calls this one, its first node is the one that is called.
-					node: call ? { type: 'called', parameters: {} } : trigger,
-					data: { main: [items] },
-					source: null,
-				},
-			],
-		},
-		...(call && {
-			parentExecution: {
-				executionId: `${asked}.`,
-				workflowId: 'caller',
-				shouldResume: call !== 'leave',
-				executionContext: {
-					source: isCalledByFirst ? mode : 'integrated',
-					triggerNode: isCalledByFirst
-						? { name: 'First', type: trigger.type }
-						: { name: 'Called', type: 'n8n-nodes-base.executeWorkflowTrigger' },
-				},
-			},
-		}),
-	} as unknown as IRunExecutionData;
+/** What n8n tells an execution of its caller. */
+export function toldOfCaller({ callers: [call] }: Started): Partial<IRunExecutionData> {
+	if (!call) return {};
+	const shouldResume = call !== 'leave';
+	return { parentExecution: { executionId: '0', workflowId: 'caller', shouldResume } };
 }

@@ -221,6 +221,8 @@ export interface ExecutionSpec {
 	/** What the host is: n8n; one that passes no response; an agent that runs the node as its tool; one without data. */
 	host: 'n8n' | 'oldHost' | 'tool' | 'bare';
 	savesProgress: boolean;
+	/** Whether n8n keeps no failed executions. Then its recovery deletes what was resumed as it started. */
+	forgetsFailed?: boolean;
 	/** The workflow's own, in s; 0 for none. */
 	workflowTimeoutS: number;
 	/** Whether that is n8n's own (`EXECUTIONS_TIMEOUT`), and not in the workflow's settings. */

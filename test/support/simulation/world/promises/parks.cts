@@ -1,4 +1,4 @@
-import { isKnownToBeFree, mayPark } from '../starters.cts';
+import { mayPark } from '../starters.cts';
 import type { ExecutionSpec } from '../world.cts';
 import type { Facts } from './facts.cts';
 
@@ -38,7 +38,7 @@ export function parksLongWaits(facts: Facts): string[] {
 		const interval = Number(spec.options.pollInterval ?? 0);
 		const isStored =
 			spec.host === 'n8n' &&
-			isKnownToBeFree(spec) &&
+			mayPark(spec) &&
 			!spec.hasGhost &&
 			spec.options.whereToWait !== 'memory' &&
 			(interval === 0 || interval >= 65) &&

@@ -197,6 +197,8 @@ export function stopsNameRuns(facts: Facts): string[] {
 			({ at, until, resumedAt = until }) => cancelledAt! >= at && cancelledAt! <= resumedAt,
 		);
 		const isTold = spec.host === 'n8n' && spec.onError === 'stopWorkflow' && spec.turns === 1;
+		// In the pause between two attempts, the node does not work.
+		if (spec.maxTries > 0) return [];
 		if (cancelledAt === undefined || isParked || !isTold) return [];
 		if (history.kills.some(({ at }) => at >= attempt.beganAt && at <= endedAt)) return [];
 		const said = [...attempt.endings.values()]
