@@ -70,3 +70,52 @@ test.each<[string, Said, Parameters<NonNullable<Hand['respond']>>[0]['kind']]>([
 		expect(hasFailed).toBe(true);
 	},
 );
+
+test('while polls show that the service is away, creates of other executions wait', async () => {
+	const respond: Hand['respond'] = ({ arrivedAt }) =>
+		arrivedAt > 30 * SECOND && arrivedAt < 300 * SECOND ? { statusCode: 503 } : undefined;
+	const runOf = () => ({ durationMs: 60 * SECOND });
+	const beside = Array.from({ length: 5 }, (_, number) => ({
+		startsAtMs: (60 + 45 * number) * SECOND,
+		onError: 'continueRegularOutput' as const,
+	}));
+	const world = new OwnWorld({ count: 10, runOf, hand: { respond }, beside });
+	await world.execute();
+	const ends = beside.map((_, index) => world.seen(index + 1).jsons[0]!);
+	const inDoubt = ends.filter(({ error }) => /may have been started/.test(error as string));
+	expect(inDoubt.length).toBeLessThanOrEqual(1);
+	expect(ends.filter(({ status }) => status === 'succeeded').length).toBeGreaterThanOrEqual(4);
+});
+
+test('one poll alone that fails delays no create of another execution', async () => {
+	const respond: Hand['respond'] = ({ kind, arrivedAt }) =>
+		kind === 'poll' && arrivedAt < 100 * SECOND ? { statusCode: 502 } : undefined;
+	const runOf = () => ({ durationMs: 5 * SECOND });
+	const beside = [{ startsAtMs: 50 * SECOND, waits: false }];
+	const world = new OwnWorld({ runOf, hand: { respond }, beside });
+	await world.execute();
+	expect(world.seen(1).ms).toBeLessThan(SECOND);
+});
+
+describe('while no connection can be made', () => {
+	const respond: Hand['respond'] = ({ arrivedAt }) => {
+		if (arrivedAt < 2 * SECOND || arrivedAt > 62 * SECOND) return undefined;
+		const code = { code: 'ECONNREFUSED', syscall: 'connect' };
+		return new Error('Away', { cause: Object.assign(new Error('connect'), code) });
+	};
+	const runOf = () => ({ durationMs: 5 * SECOND });
+
+	test('creates wait if the service has answered before', async () => {
+		const options = { maxConcurrency: 10 };
+		const { jsons } = await execute({ count: 40, runOf, options, hand: { respond } });
+		expect(jsons.map(({ status }) => status)).toEqual(
+			Array.from({ length: 40 }, () => 'succeeded'),
+		);
+	});
+
+	test('a create fails soon if it has not', async () => {
+		const { ms, error } = await execute({ startsAtMs: 3 * SECOND, runOf, hand: { respond } });
+		expect(error?.message).toBe('No connection to the service could be made');
+		expect(ms).toBeLessThan(20 * SECOND);
+	});
+});

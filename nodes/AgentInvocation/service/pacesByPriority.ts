@@ -7,6 +7,9 @@ import { backoffRange, isUnavailable, jittered, retryAfterMs } from './retryPoli
 /** A create; a dry run, which takes turns like a create; or any other request, which is called a poll here. */
 export type Priority = 'create' | 'dryRun' | 'poll';
 
+/** After such a time of polls that fail, in ms, it is tried whether creates are carried. */
+const LONGEST_OUTAGE_MS = 600_000;
+
 /**
  * When requests with one API key may be sent, by what they are for. They share one pace (`pace.ts`), unless the
  * service refuses creates alone because no more runs may be under way: that says nothing about polls.
@@ -37,8 +40,17 @@ export class PacesByPriority {
 	/** When the latest refusal of a poll came. */
 	private pollRefusedAt = -Infinity;
 
-	/** How many creates in a row were refused that each came after polls that were carried. */
+	/** How many creates were refused that each came after polls that were carried. One that is carried takes off half. */
 	private refusedAmidPolls = 0;
+
+	/** Two polls that got no answer of the service's own, if no other poll was carried since the first of them. */
+	private readonly unanswered = new Set<string>();
+
+	/** When the second of them failed. */
+	private unansweredSince = -Infinity;
+
+	/** Until when creates wait for a poll to be carried. */
+	private awayUntil = -Infinity;
 
 	private wasPollCarried = false;
 
@@ -55,7 +67,8 @@ export class PacesByPriority {
 	/** Until when such requests pause; creates alone may pause longer than the service asks. */
 	pausedUntilFor(priority: Priority): number {
 		const { pausedUntil } = this.paceOf(priority);
-		return priority === 'poll' ? pausedUntil : Math.max(pausedUntil, this.createsPausedUntil);
+		if (priority === 'poll') return pausedUntil;
+		return Math.max(pausedUntil, this.createsPausedUntil, this.awayUntil);
 	}
 
 	/** When the next request of any kind may be sent. */
@@ -70,7 +83,7 @@ export class PacesByPriority {
 	opensAt(priority: Priority): number {
 		if (priority === 'poll') return this.polls.opensAt;
 		const oneTooMany = this.createsUnderWay.at(-1 - this.createsCarried) ?? -Infinity;
-		return Math.max(oneTooMany + SHORT_MS, this.creates.opensAt, this.createsPausedUntil);
+		return Math.max(oneTooMany + SHORT_MS, this.creates.opensAt, this.pausedUntilFor(priority));
 	}
 
 	/** A request is sent. */
@@ -83,8 +96,9 @@ export class PacesByPriority {
 	 * Learns from an answer.
 	 *
 	 * @param turnAt when the turn of its request came
+	 * @param path that of the request
 	 */
-	learn(priority: Priority, answer: Answer, turnAt: number, now: number): void {
+	learn(priority: Priority, answer: Answer, turnAt: number, now: number, path = ''): void {
 		if (priority !== 'poll') {
 			this.learnFromCreate(answer, turnAt, now, priority === 'create');
 			return;
@@ -95,7 +109,25 @@ export class PacesByPriority {
 			this.pollRefusedAt = now;
 			this.refusedAmidPolls = 0;
 		} else if (answer.status !== undefined) this.wasPollCarried = true;
+		this.learnOfOutage(answer, now, path);
 		this.polls.learn(answer, turnAt, now);
+	}
+
+	/**
+	 * If two polls in a row get no answer of the service's own, it is away, and a create would be left in doubt. So creates
+	 * wait until a poll is carried. One poll alone may fail for a reason of its run's own, and after a long time two may.
+	 */
+	private learnOfOutage(answer: Answer, now: number, path: string): void {
+		if (!isUnavailable(answer)) {
+			this.unanswered.clear();
+			this.awayUntil = -Infinity;
+		} else if (leavesDoubt(answer) && this.unanswered.size < 2) {
+			this.unanswered.add(path);
+			this.unansweredSince = now;
+		}
+		if (this.unanswered.size < 2 || now > this.unansweredSince + LONGEST_OUTAGE_MS) return;
+		this.createsCarried = 0;
+		this.awayUntil = now + backoffRange.longest;
 	}
 
 	/** @param startsRun whether it was no dry run, which leaves no item in doubt */
@@ -121,7 +153,7 @@ export class PacesByPriority {
 			this.createsPauseMs /= 4;
 		}
 		// A dry run that is carried says nothing of creates: it adds no run to those under way.
-		if (startsRun && !isRefused) this.refusedAmidPolls = 0;
+		if (startsRun && !isRefused) this.refusedAmidPolls = Math.max(this.refusedAmidPolls - 0.5, 0);
 		this.creates.learn(answer, turnAt, now);
 		if (!isRefused) return;
 		if (this.wasPollCarried) this.refusedAmidPolls++;

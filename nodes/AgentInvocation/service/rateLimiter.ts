@@ -106,8 +106,9 @@ export class RateLimiter {
 	 * Learns from an answer.
 	 *
 	 * @param turnAt when its request had its turn, by the clock
+	 * @param path that of the request
 	 */
-	learn(priority: Priority, answer: Answer, turnAt: number): void {
+	learn(priority: Priority, answer: Answer, turnAt: number, path?: string): void {
 		const pausedUntil = this.paces.pausedUntilFor(priority);
 		const isRefused = answer.kind === 'rateLimited';
 		if (isRefused) this.isAfterRefusal = true;
@@ -117,7 +118,7 @@ export class RateLimiter {
 			this.refusal = undefined;
 			this.carriedAt = clock.now();
 		}
-		this.paces.learn(priority, answer, turnAt, clock.now());
+		this.paces.learn(priority, answer, turnAt, clock.now(), path);
 		if (this.paces.opensFirstAt < this.sleepsUntil) this.waking.abort();
 		if (this.paces.pausedUntilFor(priority) === pausedUntil) return;
 		for (const waiter of this.queues.waiters) this.settleIfLate(waiter);

@@ -57,7 +57,7 @@ export async function sendOnce<T>(
 		service.send({ ...request, timeoutMs }),
 	).then((answer = OVERDUE) => {
 		// Once for each turn, even if nobody waits for the answer any more.
-		limiter.learn(priority, answer, turnAt);
+		limiter.learn(priority, answer, turnAt, request.path);
 		return { ...answer, sentAt };
 	});
 	if (request.method === 'POST') return await sending;
@@ -82,6 +82,7 @@ export async function sendWithRetry<T>(
 	let last: Answer<T> | undefined;
 	let briefAnswers = 0;
 	let refusals = 0;
+	let failures = 0;
 	/** For how long it has backed off from refusals; what it waits for its turn behind others is no refusal. */
 	let refusedMs = 0;
 	/** The same for failures, with the requests themselves. */
@@ -91,7 +92,9 @@ export async function sendWithRetry<T>(
 		// The answer before it says more about the cause.
 		if (answer.kind === 'late') return last ?? answer;
 		last = answer;
-		if (isRetriedBriefly(answer, purpose)) briefAnswers++;
+		// An address that has answered before is right, so it can only be away.
+		const isKnown = answer.kind === 'notConnected' && service.limiter.carriedAt > -Infinity;
+		if (!isKnown && isRetriedBriefly(answer, purpose)) briefAnswers++;
 		if (!isRetried(answer, purpose, briefAnswers)) return answer;
 		if (answer.kind === 'rateLimited') {
 			const leftMs = Math.max(service.limiter.givesUpAt(patience) - clock.now(), 0);
@@ -103,7 +106,7 @@ export async function sendWithRetry<T>(
 			continue;
 		}
 		const now = clock.now();
-		const pauseMs = backoffMs(answer, briefAnswers);
+		const pauseMs = backoffMs(answer, ++failures);
 		failedMs += now - (answer.sentAt ?? now) + pauseMs;
 		if (failedMs > patienceMs || now + pauseMs > deadline) return answer;
 		await clock.sleep(pauseMs, signal);
