@@ -49,10 +49,7 @@ export class UnsafeError extends UnansweredError {}
  * @param cause what n8n or Node.js has thrown, if that is the reason
  * @throws FailureError
  */
-export function fail(
-	failure: Omit<Failure, 'details'> & Partial<Pick<Failure, 'details'>>,
-	cause?: unknown,
-): never {
+export function fail(failure: Omit<Failure, 'details'> & Partial<Failure>, cause?: unknown): never {
 	throw new FailureError({ details: {}, ...failure }, cause);
 }
 

@@ -184,8 +184,9 @@ function naming(run: KnownRun | undefined, failure: Failure): Failure {
 	const isNamed = !run || details.run_id !== undefined;
 	const all = isNamed ? details : { ...details, agent_id: run.agentId, run_id: run.runId };
 	return {
-		// n8n's own explanation would stand in place of the run.
-		...(isNamed && failure),
+		...failure,
+		// n8n's own explanation would hide the run.
+		expression: isNamed ? failure.expression : undefined,
 		message: bound(isNamed ? message : `${message}${nameRun(run)}`),
 		description: bound(description),
 		details: boundAll(all),

@@ -203,19 +203,22 @@ describe('at the time limit', () => {
 		expect(attempt.status).toBe('success');
 	});
 
-	/** A last item begins so late that n8n stores the others while their last polls are repeated. */
+	let worlds = 0;
+
+	/** A last item begins so late that n8n stores the other while its last polls are repeated. */
 	function storedMeanwhile(meets: (seen: SeenRequest) => Met) {
+		const baseUrl = `https://agents${worlds++}.example.com/api/v1`;
 		const hand: Hand = {
 			...meeting((_, seen) => meets(seen)),
 			credential: async (item) => {
-				if (item === 2 && world.requests.length < 20) {
+				if (item === 1 && world.requests.length < 10) {
 					await new Promise<void>((resolve) => world.later(10 * SECOND, resolve));
 				}
-				return { baseUrl: 'https://agents.example.com/api/v1', apiKey: apiKeyOf(0) };
+				return { baseUrl, apiKey: apiKeyOf(0) };
 			},
 		};
 		const world: OwnWorld = new OwnWorld({
-			count: 3,
+			count: 2,
 			savesProgress: true,
 			onError: 'continueRegularOutput',
 			hand,
@@ -232,7 +235,7 @@ describe('at the time limit', () => {
 		expect(attempt.saves.at(-1)!.memory).toContain('graceBeganOn');
 		failures = 3;
 		const { jsons } = await world.retry({ afterMs: 600 * SECOND });
-		expect(jsons.map(({ output }) => output)).toEqual(['0', '1', '2']);
+		expect(jsons.map(({ output }) => output)).toEqual(['0', '1']);
 	});
 
 	test.each([3_600, -3_600])('n8n may set its clock by %d s meanwhile', async (by) => {
@@ -241,7 +244,7 @@ describe('at the time limit', () => {
 		);
 		world.later(5 * SECOND, () => world.setClock(by * SECOND));
 		const { jsons } = await world.execute();
-		expect(jsons.map(({ output }) => output)).toEqual(['0', '1', '2']);
+		expect(jsons.map(({ output }) => output)).toEqual(['0', '1']);
 	});
 
 	test('an answer to what was sent before is none', async () => {

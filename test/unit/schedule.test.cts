@@ -154,8 +154,6 @@ describe('with knowledge, whatever it is', () => {
 			delayBeforeNextPoll({ waitedMs: 59.9 * SECOND, pollIntervalMs: 0, endsMs, ...more });
 		expect(delay({})).toBeLessThan(SECOND);
 		expect(delay({ pollIntervalMs: 7 * SECOND })).toBe(7 * SECOND);
-		expect(delay({ leastMs: STORED })).toBe(STORED);
-		expect(delay({ pollIntervalMs: 7 * SECOND, leastMs: STORED })).toBe(STORED);
 	});
 });
 

@@ -56,7 +56,8 @@ describe('a mistake because of which all runs fail at once wastes ten of them', 
 
 	test('but others wait for half a minute at most while no poll is answered', async () => {
 		const away = { kind: 'serverError' as const, on: 'poll' as const, share: 1, isDone: false };
-		const faults = [{ ...away, untilMs: 90 * SECOND, status: 503 }];
+		// With a 502 or more, creates would wait until a poll is carried.
+		const faults = [{ ...away, untilMs: 90 * SECOND, status: 500 }];
 		const { world } = await execute({
 			count: 60,
 			runOf: () => ({ durationMs: 2 * MINUTE }),

@@ -61,7 +61,7 @@ export async function findChosenAgent(
 	return pick(isIn(agents, given) ? agents : await read(), given);
 }
 
-/** Names that n8n lets no argument have, of those that a parameter may have (see docs/n8n.md, Tools). */
+/** Names that n8n lets no argument have, of those that a parameter may have (docs/n8n.md, The editor). */
 const RESERVED = ['arguments', 'binding', 'callee', 'caller', 'constructor', 'prototype'];
 
 /**

@@ -50,7 +50,7 @@ export interface ExecutionTimes {
 	/** When that was. */
 	firstBeganOn: number;
 	/** When n8n is to end the execution, as it then told; absent if never. */
-	endsOn?: number | undefined;
+	endsOn?: number;
 }
 
 /** What is known when a pass of the node begins. */
@@ -65,7 +65,7 @@ interface Begun {
 	/** Whether it was just resumed from being parked. */
 	isResumed: boolean;
 	/** The hints before the suspension that has just ended. */
-	hints?: string[] | undefined;
+	hints?: string[];
 }
 
 /** Finds out what this host allows. */

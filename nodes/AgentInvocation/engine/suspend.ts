@@ -34,7 +34,7 @@ export interface Suspension {
 	/** How many items the node has. */
 	count: number;
 	/** Of checkpoints: how many in a row came before all first items had begun. */
-	early?: number | undefined;
+	early?: number;
 	/** The hints for the output panel so far. */
 	hints: string[];
 }

@@ -1,7 +1,7 @@
 import type { IExecuteFunctions, INodeExecutionData, NodeOutput } from 'n8n-workflow';
 
 import { clock, orAborted } from '../clock';
-import { continues, mostAttempts } from '../engine/host';
+import { continues } from '../engine/host';
 import { cancelledError } from '../engine/nodeError';
 import type { Parking } from '../engine/parking';
 import { requestSuspension } from '../engine/suspend';
@@ -191,7 +191,7 @@ export class NodePass {
 		const { changedBy } = parking.time;
 		this.noteAll((item) => (item.is === 'waiting' ? movedBy(item, changedBy) : item));
 		const resumesOn = end.is === 'parked' ? Math.ceil(clock.dateOf(end.resumesAt)) : undefined;
-		const retriesOnFail = mostAttempts(context) > 1;
+		const retriesOnFail = Boolean(context.getNode().retryOnFail);
 		const isEarly = end.is === 'checkpoint' && end.isEarly;
 		const early = isEarly ? (memory.opening.suspension?.early ?? 0) + 1 : undefined;
 		const facts = { source, startsRuns, retriesOnFail, count, early };

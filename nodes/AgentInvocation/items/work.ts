@@ -27,7 +27,7 @@ export interface Work {
 	/** Nothing is polled before this moment. */
 	pollsFrom: number;
 	/** Ends the loop from outside. */
-	cancel?: AbortSignal | undefined;
+	cancel?: AbortSignal;
 	/**
 	 * Gives the next state of the item; the item unchanged if the signal came first.
 	 *

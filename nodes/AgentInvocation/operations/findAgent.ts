@@ -13,9 +13,6 @@ import { readAgentId } from './ids';
 /** An agent as it is given in 'Agent': a number is its ID, a text its name. */
 export type GivenAgent = number | string;
 
-/** Agents by their {@link nameKey}. */
-export type AgentsByName = Map<string, Agent[]>;
-
 /**
  * Reads the value of 'Agent', which includes how the agent is chosen. A plain value is an ID.
  *
@@ -33,7 +30,7 @@ export function readAgent(given: unknown): GivenAgent {
  *
  * @throws FailureError if there is none, or more than one
  */
-export function pickNamed(agents: AgentsByName, name: string): Agent {
+export function pickNamed(agents: Listed['byName'], name: string): Agent {
 	const [agent, ...others] = agents.get(nameKey(name)) ?? [];
 	if (!agent) {
 		return fail({
@@ -75,7 +72,8 @@ export async function findAgent(
 
 /** The list of an organization's agents, to find one in. */
 interface Listed {
-	byName: AgentsByName;
+	/** By their {@link nameKey}. */
+	byName: Map<string, Agent[]>;
 	byId: Map<number | undefined, Agent>;
 }
 

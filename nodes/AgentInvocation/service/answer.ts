@@ -121,7 +121,7 @@ export function readThrown(thrown: unknown, cancelled: boolean): Answer<never> {
 		.flatMap(({ code, httpCode }) => [code, httpCode])
 		.filter((code) => typeof code === 'string')
 		.filter((code) => /^[A-Z]/.test(code));
-	const reason = asText(chain[chain.length - 1]?.message ?? thrown);
+	const reason = asText(chain.at(-1)?.message ?? thrown);
 	const has = (pattern: RegExp) => codes.some((code) => pattern.test(code));
 
 	if (has(NOT_SECURED) || chain.some(wasSecuring)) return { kind: 'notSecured', reason };

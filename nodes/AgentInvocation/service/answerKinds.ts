@@ -4,10 +4,10 @@ import type { Failure } from '../failure';
 export type Purpose = 'read' | 'create' | 'createRetryingServerErrors' | 'firstPoll' | 'poll';
 
 /** How a request is repeated: until its deadline, or a few times. */
-export type Repetition = 'untilDeadline' | 'briefly';
+type Repetition = 'untilDeadline' | 'briefly';
 
 /** What a user reads about an answer. */
-export type Explanation = Omit<Failure, 'details'>;
+export type Explanation = Pick<Failure, 'message' | 'description'>;
 
 interface Row extends Explanation {
 	/** Whether a run may exist after this answer to a create. */
@@ -57,11 +57,8 @@ const REDIRECTED = {
  *   that answers with somebody else's page or a redirect, is more likely wrong than failing for a moment.
  */
 const KINDS = {
-	/**
-	 * A 2xx with the shape that was asked for, in `body`. Its texts are used only where a body is missing all
-	 * the same.
-	 */
-	ok: { mayHaveStarted: true, retried: {}, ...FOREIGN },
+	/** A 2xx with the shape that was asked for, in `body`. Nobody reads its texts: they complete the row. */
+	ok: { mayHaveStarted: true, isVerdict: true, retried: {}, ...FOREIGN },
 	/** A status below 500 that the interface lists, or a code, in the service's own error envelope; or a 401. */
 	rejected: { mayHaveStarted: false, isVerdict: true, retried: {}, ...REJECTED },
 	/** The service does not know the run. If it has shown it, the part of it that was asked may not know it yet. */
@@ -197,5 +194,5 @@ export const answerKinds: Record<AnswerKind, Row> = KINDS;
 /** Whether a run may have been started by a create with such an answer, which does not say so. */
 export function leavesDoubt({ kind }: { kind: AnswerKind }): boolean {
 	const { mayHaveStarted, isVerdict } = answerKinds[kind];
-	return mayHaveStarted && !isVerdict && kind !== 'ok' && kind !== 'cancelled';
+	return mayHaveStarted && !isVerdict && kind !== 'cancelled';
 }

@@ -45,11 +45,9 @@ export class Queues<W extends Waiter> {
 
 	add(waiter: W): void {
 		const { owner, priority } = waiter;
-		let queue = this.queues.get(owner);
-		if (!queue) {
-			queue = { create: new Set(), poll: new Set(), turns: 0, latestCreate: this.turns };
-			this.queues.set(owner, queue);
-		}
+		const fresh = { create: new Set<W>(), poll: new Set<W>(), turns: 0, latestCreate: this.turns };
+		const queue = this.queues.get(owner) ?? fresh;
+		this.queues.set(owner, queue);
 		queue[lineOf(priority)].add(waiter);
 	}
 

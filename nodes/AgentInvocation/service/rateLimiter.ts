@@ -4,8 +4,8 @@ import { PacesByPriority, type Priority } from './pacesByPriority';
 import { Queues, type Waiter } from './queues';
 import { isUnavailable } from './retryPolicy';
 
-/** A request that wants to be sent. */
-export interface Admission extends Omit<Waiter, 'cameAt'> {
+/** How long, and until when, a request may wait to be sent. */
+export interface Patience {
 	/** From when its patience counts, by the clock. */
 	since: number;
 	/** How long it waits while the service carries nothing at all, in ms. */
@@ -15,7 +15,7 @@ export interface Admission extends Omit<Waiter, 'cameAt'> {
 	/** When it is late in any case, by the clock; never when absent. */
 	deadline?: number;
 	/** If it is aborted, the request is not sent any more. */
-	signal?: AbortSignal | undefined;
+	signal?: AbortSignal;
 }
 
 /**
@@ -24,7 +24,7 @@ export interface Admission extends Omit<Waiter, 'cameAt'> {
  */
 type Turn = 'send' | 'late' | 'aborted' | 'released';
 
-interface Request extends Admission, Waiter {
+interface Request extends Waiter, Patience {
 	settle(turn: Turn): void;
 }
 
@@ -67,8 +67,8 @@ export class RateLimiter {
 	}
 
 	/** Resolves when the request may be sent, or will not be. */
-	async admit(admission: Admission): Promise<Turn> {
-		const { priority, signal } = admission;
+	async admit(request: Omit<Waiter, 'cameAt'> & Patience): Promise<Turn> {
+		const { priority, signal } = request;
 		if (signal?.aborted) return 'aborted';
 		return await new Promise((resolve) => {
 			const onAbort = () => waiter.settle('aborted');
@@ -81,7 +81,7 @@ export class RateLimiter {
 				}
 				resolve(turn);
 			};
-			const waiter = { ...admission, cameAt: clock.now(), settle };
+			const waiter = { ...request, cameAt: clock.now(), settle };
 			signal?.addEventListener('abort', onAbort);
 			this.queues.add(waiter);
 			const givesUpAt = this.givesUpAt(waiter);
@@ -94,11 +94,7 @@ export class RateLimiter {
 	}
 
 	/** When a request gives up, by the clock. Its patience begins again whenever the service carries a request. */
-	givesUpAt({
-		since,
-		patienceMs,
-		deadline = Infinity,
-	}: Pick<Admission, 'since' | 'patienceMs' | 'deadline'>): number {
+	givesUpAt({ since, patienceMs, deadline = Infinity }: Patience): number {
 		return Math.min(Math.max(since, this.carriedAt) + patienceMs, deadline);
 	}
 

@@ -3,8 +3,9 @@ import type { Answer } from './answer';
 import { answerKinds } from './answerKinds';
 import type { ServiceRequest } from './endpoints';
 import { explainAnswer, type Subject } from './explainAnswer';
+import type { Patience } from './rateLimiter';
 import { READ_PATIENCE_MS } from './retryPolicy';
-import { sendWithRetry, type Patience } from './sendWithRetry';
+import { sendWithRetry } from './sendWithRetry';
 import type { Service } from './service';
 
 /** How long a read may take. It is not bounded by the time limit of a wait. */
@@ -32,7 +33,7 @@ export async function read<T>(
  * @throws as {@link read}
  */
 export function bodyOf<T>(answer: Answer<T>, subject: Subject): T {
-	if (answer.kind === 'ok' && answer.body !== undefined) return answer.body;
+	if (answer.body !== undefined) return answer.body;
 	const failure = explainAnswer(answer, subject);
 	throw answerKinds[answer.kind].isVerdict
 		? new FailureError(failure)

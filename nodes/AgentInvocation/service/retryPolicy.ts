@@ -122,7 +122,7 @@ export function retryAfterMs({ retryAfter, date }: Answer): number {
 	const said = retryAfter.trim();
 	const zone = /\s\d{4}$/.test(said) ? ' GMT' : /\dT[\d:.]+$/.test(said) ? 'Z' : '';
 	const askedOn = /\d:\d/.test(said) ? Date.parse(said + zone) : NaN;
-	const askedMs = Number(seconds ?? NaN) * 1_000;
+	const askedMs = Number(seconds) * 1_000;
 	// So many seconds are since the epoch.
 	const isDate = askedMs > LEAST_DATE_MS;
 	const asked = seconds === undefined ? askedOn - sentOn : isDate ? askedMs - sentOn : askedMs;

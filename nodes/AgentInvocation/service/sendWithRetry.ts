@@ -3,7 +3,7 @@ import type { Answer } from './answer';
 import type { Purpose } from './answerKinds';
 import type { ServiceRequest } from './endpoints';
 import type { Priority } from './pacesByPriority';
-import type { Admission } from './rateLimiter';
+import type { Patience } from './rateLimiter';
 import {
 	backoffMs,
 	isRetried,
@@ -12,9 +12,6 @@ import {
 	refusedBackoffMs,
 } from './retryPolicy';
 import { requestTimeouts, type Service } from './service';
-
-/** How long, and until when, a request may wait to be sent. */
-export type Patience = Omit<Admission, 'owner' | 'priority'>;
 
 const OVERDUE: Answer<never> = { kind: 'timedOut', reason: 'The answer was not complete in time' };
 

@@ -60,12 +60,12 @@ interface OpenedFor {
 	/** The item for which n8n evaluates the credential's expressions. */
 	itemIndex?: number;
 	/** Aborted when the execution is cancelled. */
-	cancel?: AbortSignal | undefined;
+	cancel?: AbortSignal;
 	/**
 	 * The base URL of the service that has the item's run. Nothing is sent to another one. If the credential
 	 * cannot be read at the moment, the service opens all the same, since each request can read it again.
 	 */
-	runBaseUrl?: string | undefined;
+	runBaseUrl?: string;
 }
 
 /**
@@ -80,13 +80,8 @@ export async function openService(
 ): Promise<Service> {
 	let readAt = clock.now();
 	let reading = readCredential(context, itemIndex);
-	const first =
-		runBaseUrl === undefined
-			? await reading
-			: await within(
-					READING_FOR_WAIT_MS,
-					reading.catch(() => undefined),
-				);
+	const tried = reading.catch(() => undefined);
+	const first = await (runBaseUrl === undefined ? reading : within(READING_FOR_WAIT_MS, tried));
 	const baseUrl = runBaseUrl ?? first?.baseUrl ?? '';
 	let key = '';
 	let apiKey = '';

@@ -13,17 +13,16 @@ import {
 import { asError, sentences, type Failure } from '../failure';
 import { hasSucceeded, isFinished, statusOf } from '../service/runStatus';
 import { isJsonObject, isRun, type Run } from '../service/types';
-import { nameRun, withoutPeriod } from '../wording';
+import { withoutPeriod } from '../wording';
 import { parseJsonOutput } from './jsonOutput';
 
 /** The item after its run was seen, finished or not: done, or failed. */
 export function resultOf(item: Item & { run: KnownRun }, seen: Run, options: WaitOptions): Item {
-	const { run } = item;
-	const details = { agent_id: run.agentId, run_id: run.runId, status: seen.status };
+	const details = { status: seen.status };
 	const isUnsuccessful = isFinished(seen) && !hasSucceeded(seen);
 	if (isUnsuccessful && options.onUnsuccessfulRun === 'error') {
 		return failedByItsRun(item, {
-			message: `The agent's run ${describeEnd(seen)}${nameRun(run)}`,
+			message: `The agent's run ${describeEnd(seen)}`,
 			description:
 				"This is how the run ended at the service. To output such runs instead, choose 'Output the Run' in 'If Run Does Not Succeed' under 'Options'.",
 			advice: 'This run has ended. Start another one only if its result is still needed.',
@@ -31,7 +30,7 @@ export function resultOf(item: Item & { run: KnownRun }, seen: Run, options: Wai
 		});
 	}
 
-	const output = outputOf(seen, run);
+	const output = outputOf(seen, item.run);
 	if (options.outputFormat === 'text' || typeof seen.output !== 'string') {
 		return done(item, [output], { isUnsuccessful });
 	}
@@ -42,7 +41,7 @@ export function resultOf(item: Item & { run: KnownRun }, seen: Run, options: Wai
 		// Only a run that has succeeded must have written JSON. What others wrote may be incomplete.
 		if (!hasSucceeded(seen)) return done(item, [output], { isUnsuccessful });
 		return failed(item, {
-			message: `The agent's output is not JSON${nameRun(run)}`,
+			message: "The agent's output is not JSON",
 			description: `Set 'Output Format' under 'Options' to 'Text'. To get the text of this run, use 'Get a run' with its ID and that format. The JSON reader says: ${asError(thrown).message}`,
 			details: { ...details, output: seen.output },
 		});
@@ -89,14 +88,14 @@ export function timeIsUp(item: Waiting, seen: Run, limitOn: number): Item {
 	// It is negative where a retry goes on with a run although the workflow's timeout is near already.
 	const within = seconds < 0 ? "before the workflow's own timeout" : `within ${seconds} s`;
 	return failed(item, {
-		message: `The agent's run has not finished ${within}${nameRun(run)}`,
+		message: `The agent's run has not finished ${within}`,
 		description: sentences(
 			"It continues at the service. To get its result later, use 'Get a run' with its ID.",
 			endsWithWorkflow(item, limitOn)
 				? WORKFLOW_ENDS
 				: "To wait longer, raise 'Time Limit (Seconds)' under 'Options'.",
 		),
-		details: { agent_id: run.agentId, run_id: run.runId, status: seen.status },
+		details: { status: seen.status },
 	});
 }
 
@@ -107,16 +106,15 @@ export function timeIsUp(item: Waiting, seen: Run, limitOn: number): Item {
  * @param limitOn when the limit was reached, in ms since the epoch
  */
 export function noAnswer(item: Waiting, met: Failure, limitOn: number): Item {
-	const { run } = item;
 	const limit = endsWithWorkflow(item, limitOn)
 		? "Before the workflow's own timeout"
 		: `At the time limit of ${secondsOf(item, limitOn)} s`;
 	return failed(item, {
-		message: `${limit} the service did not say whether the agent's run had finished${nameRun(run)}`,
+		message: `${limit} the service did not say whether the agent's run had finished`,
 		description: sentences(
 			"To get its result, use 'Get a run' with its ID.",
 			endsWithWorkflow(item, limitOn) && WORKFLOW_ENDS,
-			`The last poll failed: ${withoutPeriod(met.message.replace(nameRun(run), ''))}.`,
+			`The last poll failed: ${withoutPeriod(met.message)}.`,
 			met.description,
 		),
 		details: met.details,

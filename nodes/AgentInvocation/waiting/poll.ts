@@ -1,5 +1,5 @@
 import { clock } from '../clock';
-import { failed, recordsOf, toBegin, type Item, type Wait, type Waiting } from '../item';
+import { failed, toBegin, type Item, type Wait, type Waiting } from '../item';
 import type { Answer } from '../service/answer';
 import { getRun } from '../service/endpoints';
 import { explainAnswer } from '../service/explainAnswer';
@@ -49,7 +49,7 @@ const MOST_DOUBLINGS = 2;
 const BEFORE_PAUSE_ENDS_MS = 5_000;
 
 /** What a poll needs. */
-export interface Polling extends Pass {
+interface Polling extends Pass {
 	service: Service;
 	signal: AbortSignal;
 }
@@ -79,7 +79,7 @@ export async function pollRun(item: Waiting, polling: Polling): Promise<Item> {
 		signal,
 	});
 	if (signal.aborted || answer.kind === 'cancelled') return item;
-	return answer.kind === 'ok' && answer.body
+	return answer.body
 		? afterSeeing(item, answer, answer.body, polling)
 		: afterFailing(item, answer, polling, polledOn);
 }
@@ -97,12 +97,11 @@ function afterSeeing(item: Waiting, answer: Answer, seen: Run, pass: Pass): Item
 	const sentOn = pass.time.dateOf(answer.sentAt ?? 0);
 	if (sentOn >= limitOn) return timeIsUp(item, seen, limitOn);
 	const isFresh = Math.round(sentOn - wait.beganOn) < TRIAL_MS;
-	const isOnTrial = (wait.isOnTrial && isFresh) || undefined;
 	const next = {
 		...item,
 		wait: {
 			...wait,
-			isOnTrial,
+			isOnTrial: wait.isOnTrial && isFresh,
 			mayBeginAgain: undefined,
 			wasSeen: true,
 			failuresInARow: 0,
@@ -120,15 +119,15 @@ function afterFailing(item: Waiting, answer: Answer, polling: Polling, polledOn:
 	const isUnknown = isUnknownYet(answer, wait, polling);
 	if (isUnknown && !isAtLimit)
 		return dueAfter(item, scheduledDelay(item, polling), askedMs, polling);
-	const failure = explainAnswer(answer, run);
+	const failure = explainAnswer(answer, { agentId: run.agentId, baseUrl: run.baseUrl });
 	const purpose = wait.wasSeen ? 'poll' : 'firstPoll';
 	const isBrief = isRetriedBriefly(answer, purpose);
 	const briefAnswers = wait.briefAnswers + (isBrief ? 1 : 0);
 	if (!isUnknown && !isRetried(answer, purpose, briefAnswers)) {
 		const isGone = failure.details.code === 'run_not_found';
 		if (!wait.mayBeginAgain || !isGone) return failed(item, failure);
-		const [own, ...others] = recordsOf(item);
-		return toBegin([{ ...own!, isGone: true }, ...others]);
+		const { earlier = [], ...own } = item;
+		return toBegin([{ ...own, isGone: true }, ...earlier]);
 	}
 	const met: Wait = { ...wait, failuresInARow: wait.failuresInARow + 1, briefAnswers };
 	if (isAtLimit && met.graceBeganOn === undefined) {

@@ -17,13 +17,11 @@ export const LONGEST_EARLY_MS = 60_000;
 const WORTH_OF_A_POLL = 0.009;
 
 /** What decides when a run is polled next. All in ms. */
-export interface Schedule {
+interface Schedule {
 	/** Time since the run was created, or since waiting for it began. */
 	waitedMs: number;
 	/** A fixed delay; 0 for the automatic one. */
 	pollIntervalMs: number;
-	/** The shortest delay that is allowed. */
-	leastMs?: number;
 	/**
 	 * When runs of the same agent end, in ms after their creation: equally likely times, ascending; none if
 	 * that is not known.
@@ -45,8 +43,8 @@ export interface Schedule {
  *
  * @returns ms, more than 0
  */
-export function delayBeforeNextPoll({ leastMs = 0, ...schedule }: Schedule): number {
-	return Math.max(schedule.pollIntervalMs || automaticDelay(schedule), leastMs);
+export function delayBeforeNextPoll(schedule: Schedule): number {
+	return schedule.pollIntervalMs || automaticDelay(schedule);
 }
 
 function automaticDelay({ waitedMs, endsMs = [] }: Schedule): number {

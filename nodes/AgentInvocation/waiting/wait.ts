@@ -106,11 +106,9 @@ export function withOptions(
 }
 
 /** The item with its dates moved by the given change of n8n's clock, in ms. */
-export function movedBy({ wait, ...item }: Waiting, changeMs: number): Waiting {
-	const { beganOn, dueOn, graceBeganOn } = wait;
-	const moved = { ...wait, beganOn: beganOn + changeMs, dueOn: dueOn + changeMs };
-	if (graceBeganOn !== undefined) moved.graceBeganOn = graceBeganOn + changeMs;
-	return { ...item, wait: moved };
+export function movedBy(item: Waiting, changeMs: number): Waiting {
+	const { beganOn, dueOn } = item.wait;
+	return { ...item, wait: { ...item.wait, beganOn: beganOn + changeMs, dueOn: dueOn + changeMs } };
 }
 
 /** When the time limit is reached, or the workflow's own timeout is near, in ms since the epoch. */
@@ -128,10 +126,10 @@ export function leastDelayMs({ where }: Wait): number {
 
 /** How long to wait before the next poll of an item's run, in ms. */
 export function scheduledDelay({ run, wait }: Waiting, { time }: Pass): number {
-	return delayBeforeNextPoll({
+	const delay = delayBeforeNextPoll({
 		waitedMs: Math.max(time.date() - wait.beganOn, 0),
 		pollIntervalMs: wait.options.pollIntervalMs,
-		leastMs: leastDelayMs(wait),
 		endsMs: durationsOf(run).endsMs,
 	});
+	return Math.max(delay, leastDelayMs(wait));
 }

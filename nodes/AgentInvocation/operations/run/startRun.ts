@@ -55,7 +55,7 @@ interface Identified {
  */
 export async function identify(
 	item: NotBegun,
-	{ agent, bindings, plan }: Pick<Wanted, 'agent' | 'bindings' | 'plan'>,
+	{ agent, bindings, plan }: Wanted,
 	work: ItemWork,
 ): Promise<Item | Identified> {
 	const { baseUrl } = work.service;
@@ -95,7 +95,7 @@ export async function startRun(item: NotBegun, wanted: Wanted, work: ItemWork): 
 	if (answer.kind === 'aborted') return item;
 	const tooLate = whyTooLate(answer, deadline, agentId);
 	if (tooLate) return failed(item, tooLate);
-	if (answer.kind === 'ok' && answer.body) {
+	if (answer.body) {
 		const runId = String(answer.body.run_id);
 		const { status } = answer.body;
 		const isSaid = typeof status === 'string' && status !== '';

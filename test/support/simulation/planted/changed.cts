@@ -81,8 +81,8 @@ export const changed: PlantedDefect[] = [
 	plant(
 		'a run that one attempt does not find is forgotten',
 		'waiting/poll.ts',
-		'return toBegin([{ ...own!, isGone: true }, ...others]);',
-		'return toBegin(own ? others : []);',
+		'return toBegin([{ ...own, isGone: true }, ...earlier]);',
+		'void own; return toBegin(earlier);',
 	),
 	plant(
 		'after a crash, what Retry On Fail may have begun again is begun once more',

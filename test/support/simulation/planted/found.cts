@@ -18,7 +18,7 @@ export const found: PlantedDefect[] = [
 		'at the time limit polls are sent past the rate limiter',
 		'service/rateLimiter.ts',
 		"if (signal?.aborted) return 'aborted';",
-		"if (signal?.aborted) return 'aborted';\n\t\tconst { since, longestPauseMs } = admission;\n\t\tif (longestPauseMs !== undefined && since <= clock.now()) return 'send';",
+		"if (signal?.aborted) return 'aborted';\n\t\tconst { since, longestPauseMs } = request;\n\t\tif (longestPauseMs !== undefined && since <= clock.now()) return 'send';",
 	),
 	plant(
 		"a create's patience passes in its queue",
@@ -342,8 +342,8 @@ export const found: PlantedDefect[] = [
 	plant(
 		'a request is known again by when it was sent',
 		'service/sendWithRetry.ts',
-		'limiter.learn(priority, answer, turnAt);',
-		'limiter.learn(priority, answer, sentAt);',
+		'limiter.learn(priority, answer, turnAt, request.path);',
+		'limiter.learn(priority, answer, sentAt, request.path);',
 	),
 	plant(
 		'creates go on side by side while the service fails',

@@ -258,12 +258,14 @@ export class N8n {
 		});
 	}
 
-	/** n8n's recovery takes what it finds running after its start for crashed. */
+	/** n8n's recovery takes for crashed what was resumed as n8n started. */
 	private recover(): void {
+		const { backAt = Infinity } = this.host.history.kills.at(-1) ?? {};
 		for (const row of this.database.rows) {
 			const { attempt } = row;
-			if (attempt.status === 'running' && specOf(this.world, attempt).forgetsFailed)
-				row.isGone = true;
+			const { resumedAt = -Infinity } = attempt.parks.at(-1) ?? {};
+			const isMet = attempt.status === 'running' && resumedAt >= backAt;
+			if (isMet && specOf(this.world, attempt).forgetsFailed) row.isGone = true;
 		}
 	}
 }
