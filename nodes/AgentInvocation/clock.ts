@@ -36,7 +36,8 @@ export const clock = {
  * clock during the pass does not affect them.
  *
  * Records hold such dates, in fields that end in `On`. The loop, the rate limiter and the pace use moments of
- * {@link clock}, which end in `At`. This class converts between them.
+ * {@link clock}, which end in `At`, or name a bound, such as `pollsFrom`, `pausedUntil` and `deadline`. This class converts
+ * between them.
  */
 export class PassTime {
 	/**

@@ -37,7 +37,7 @@ export class FailureError extends Error {
 	}
 }
 
-/** A failure because the service gave no verdict on what it was asked. */
+/** A failure that says nothing about the item: the service, or n8n's store of credentials, gave no answer. */
 export class UnansweredError extends FailureError {}
 
 /** A failure after which nothing more may be started. */

@@ -66,6 +66,7 @@ export interface Wait {
 	refusals?: number;
 }
 
+/** What every record may have. */
 interface Known {
 	/**
 	 * Hashes of what the item was to start: by the agent's ID, and by its name if the user gave the name. A record of
@@ -146,17 +147,20 @@ export function failed(item: Item, failure: Failure): ItemThatIs<'failed'> {
 	};
 }
 
-/** The item, failed because its run has ended without success: the next attempt begins it again. */
+/**
+ * The item as failed because its run ended without success. The run's record is dropped, so the next attempt begins the
+ * item again.
+ */
 export function failedByItsRun(item: Item, failure: Failure): ItemThatIs<'failed'> {
 	return { ...failed(item, failure), earlier: item.earlier };
 }
 
-/** The item to be begun, from what its records tell. */
+/** The item as not begun, with the records that it can go on from. */
 export function toBegin(records: Item[] = []): NotBegun {
 	return { is: 'notBegun', earlier: unlessEmpty(records) };
 }
 
-/** All that the next attempt can go on from, if this one is over now: the newest first. */
+/** The item's records, the newest first, as the next attempt would find them if this one ended now. */
 export function recordsOf(item: Item): Item[] {
 	const { earlier = [], ...newest } = item;
 	return item.is === 'notBegun' || item.is === 'failed' ? earlier : [newest, ...earlier];

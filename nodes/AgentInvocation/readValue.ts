@@ -63,7 +63,7 @@ export interface Range {
 	minValue: number;
 	maxValue?: number;
 	whole?: boolean;
-	/** Whether 0 is taken too, though it is less than `minValue`. */
+	/** Whether 0 is allowed although it is less than `minValue`. */
 	orZero?: boolean;
 }
 
@@ -90,7 +90,7 @@ export function readNumber(
 	return refuse(value, name, `${orZero ? '0 or ' : ''}a ${whole ? 'whole ' : ''}number ${range}`);
 }
 
-/** Reads a boolean likewise: also as 1 or 0, and as the text of any of these. */
+/** Reads a boolean: true, false, 1 or 0, or one of these as text. */
 export function readBoolean(value: unknown, name: string): boolean {
 	const word = wordOf(value);
 	if (word === 'true' || word === '1') return true;
@@ -104,7 +104,7 @@ export function readText(value: unknown, name: string): string {
 	return isText ? asText(value).trim() : refuse(value, name, 'a text');
 }
 
-/** Reads one of the values of a parameter of fixed choices likewise. */
+/** Reads one of a parameter's choices. Not case-sensitive. */
 export function readChoice<T extends string>(
 	value: unknown,
 	name: string,
@@ -126,10 +126,11 @@ export function isExpression(stored: unknown): boolean {
 }
 
 /**
- * Gives what was read of a parameter on which it depends whether others are shown. n8n compares what is stored,
- * unless it is an expression, and drops what it takes for hidden. So it may be stored in no other form.
+ * Refuses a parameter that shows or hides others if it is stored in another form than the value that was read, such as the
+ * text 'true'. n8n compares the stored value, unless it is an expression, and drops the parameters that it takes for hidden.
  *
- * @throws FailureError if it is
+ * @returns what was read
+ * @throws FailureError if it is stored in another form
  */
 export function asStored<T extends string | boolean>(
 	context: IExecuteFunctions,

@@ -7,10 +7,9 @@ export function visibleIn(text: string): string {
 }
 
 /**
- * The same text for all texts that look the same but for case and the width of a space: they may differ in invisible
- * characters, or in Unicode form, such as the two forms of 'é'. Also in capitals: some small letters have the same
- * capital, and that of 'ß' is 'SS'; but 'ẞ' stays itself, so small letters come first. A final 'ς' becomes 'σ', since
- * the text may be part of a longer one.
+ * Gives the same key for texts that look the same. It ignores case, invisible characters, the width of spaces, and Unicode
+ * form ('é' has two). Capitals bring together letters that share one, and make 'SS' of 'ß'. The text is put into small
+ * letters first, since 'ẞ' has no other capital. A final 'ς' becomes 'σ', since the text may be part of a longer one.
  */
 export function textKey(text: string): string {
 	const letters = text.toLowerCase().toUpperCase().toLowerCase().replaceAll('ς', 'σ');

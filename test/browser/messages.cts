@@ -361,7 +361,7 @@ export const errors: Row[] = [
 		'the address begins with https, and the service speaks plain http',
 		{ parameters: create(1), credential: 'plainHttp' },
 		'No secure connection to the service could be made',
-		'whether it must begin with http:// in place of https://',
+		'whether it must begin with http:// instead of https://',
 	],
 	[
 		"nobody trusts the service's certificate",
@@ -373,7 +373,7 @@ export const errors: Row[] = [
 		'the address redirects',
 		creating(12, answer(307, '', { location: '/elsewhere' })),
 		'The address redirects to another one, which the node does not follow',
-		"Enter the final address in the credential's 'Base URL'",
+		'Enter the final address (often only https instead of http)',
 	],
 	[
 		'the credential is changed while a run is waited for',
@@ -489,7 +489,7 @@ export const errors: Row[] = [
 			parameters: create(30, {}, { dryRun: true }),
 			fault: of(30, answer(202, { run_id: 'r1', status: 'pending' })),
 		},
-		'The service started a run in place of a dry run (run r1 of agent 30)',
+		'The service started a run instead of a dry run (run r1 of agent 30)',
 		"A proxy in front of it may have dropped 'dry_run' from the address.",
 	],
 	[

@@ -130,7 +130,7 @@ test('a dry run is output whatever its answer is, unless that is of a run', asyn
 	expect(outputs.length + messages.length).toBe(2 * ROUNDS);
 	// A generated 202 is that of a create, most of the time.
 	expect(messages.length).toBeLessThanOrEqual(ROUNDS);
-	for (const message of messages) expect(message).toContain('in place of a dry run');
+	for (const message of messages) expect(message).toContain('instead of a dry run');
 	expect(creates).toEqual([]);
 });
 

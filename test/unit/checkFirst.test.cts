@@ -283,7 +283,7 @@ describe('if a check gets no answer', () => {
 		expect(error).toBeUndefined();
 		const { jsons } = world.seen(0);
 		for (const { error: said } of jsons) {
-			expect(said).toContain('started a run in place of a dry run (run r1 of agent ');
+			expect(said).toContain('started a run instead of a dry run (run r1 of agent ');
 		}
 		const { error: thrown } = await execute(checking({ count: 20, hand }));
 		expect(thrown?.description).not.toContain('started nothing');
@@ -314,7 +314,7 @@ describe('if a check gets no answer', () => {
 			workflow: 'saved',
 			edit: { options: { checkFirst: false } },
 		});
-		expect(error?.message).toContain('started a run in place of a dry run');
+		expect(error?.message).toContain('started a run instead of a dry run');
 		expect(world.requests.filter(({ kind }) => kind === 'create')).toEqual([]);
 	});
 
@@ -328,7 +328,7 @@ describe('if a check gets no answer', () => {
 			workflow: 'saved',
 			edit: { options: { checkFirst: false } },
 		});
-		expect(error?.message).toContain('started a run in place of a dry run');
+		expect(error?.message).toContain('started a run instead of a dry run');
 		expect(world.requests).toHaveLength(1);
 	});
 

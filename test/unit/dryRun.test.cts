@@ -31,7 +31,7 @@ describe("where a proxy drops 'dry_run' from the address", () => {
 		expect(started).toEqual(['run-0']);
 		const messages = error ? [error.message] : jsons.map((one) => one.error);
 		expect(new Set(messages)).toEqual(
-			new Set(['The service started a run in place of a dry run (run run-0 of agent 1)']),
+			new Set(['The service started a run instead of a dry run (run run-0 of agent 1)']),
 		);
 		expect(messages).toHaveLength(error ? 1 : 20);
 	});
@@ -40,7 +40,7 @@ describe("where a proxy drops 'dry_run' from the address", () => {
 		const { started, hand } = starting(' Pending');
 		const { error } = await execute({ operation: 'dryRun', count: 20, hand });
 		expect(started).toEqual(['run-0']);
-		expect(error?.message).toContain('in place of a dry run (run run-0 of agent 1)');
+		expect(error?.message).toContain('instead of a dry run (run run-0 of agent 1)');
 	});
 
 	test('the attempts of Retry On Fail start no other one', async () => {
@@ -54,7 +54,7 @@ describe("where a proxy drops 'dry_run' from the address", () => {
 		});
 		expect(started).toEqual(['run-0']);
 		expect(jsons.map(({ error }) => error)).toEqual(
-			Array(5).fill('The service started a run in place of a dry run (run run-0 of agent 1)'),
+			Array(5).fill('The service started a run instead of a dry run (run run-0 of agent 1)'),
 		);
 	});
 });
@@ -75,7 +75,7 @@ test('where one of several items is a dry run, and starts a run, those of the ot
 	expect(world.started).toHaveLength(3);
 	const before = world.requests.length;
 	const { error } = await world.retry();
-	expect(error?.message).toContain('in place of a dry run (run run-0 of agent 1)');
+	expect(error?.message).toContain('instead of a dry run (run run-0 of agent 1)');
 	const polled = world.requests.slice(before).map(({ runId }) => runId);
 	expect(new Set(polled)).toEqual(new Set(world.runs.map(({ id }) => id)));
 });

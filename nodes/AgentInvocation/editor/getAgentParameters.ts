@@ -65,8 +65,8 @@ export async function findChosenAgent(
 const RESERVED = ['arguments', 'binding', 'callee', 'caller', 'constructor', 'prototype'];
 
 /**
- * Fields of a tool. n8n names the argument that the model fills in after the field, with '_' for many characters: it
- * has no asterisk, and a number where its argument would have the name of another one, or of one of the node's own, or one that n8n does not allow.
+ * Fields of a tool. n8n names the model's argument after the field, and replaces many characters with '_'. So such a field
+ * has no asterisk, and gets a number if its argument would have a name that is taken or not allowed.
  */
 function toToolFields(parameters: AgentParameter[]): ResourceMapperField[] {
 	const own = createFields.map(({ displayName }) => argumentOf(displayName));

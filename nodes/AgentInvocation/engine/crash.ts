@@ -8,10 +8,10 @@ import type { Suspension } from './suspend';
 const EARLY_MS = 10_000;
 
 /**
- * Whether another execution that crashed or was stopped after a suspension may have begun items since n8n stored it. It
- * has not if it was stopped while it was parked: n8n notes when (docs/n8n.md, Memory). The date of now proves nothing,
- * since the clock may have been set back. If the node's operation started no runs when it was suspended, nothing counts
- * as begun, whatever operation it has now.
+ * Whether items may have begun after n8n stored the memory, in an execution that then crashed or was stopped. None has if
+ * it was stopped while it was parked, which the date in its stored error shows (docs/n8n.md, Memory). The current date
+ * shows nothing, since the clock may have been set back. If the node started no runs when it was suspended, nothing counts
+ * as begun, whatever its operation is now.
  *
  * @param found what n8n has stored for the node in its latest execution
  */

@@ -9,8 +9,8 @@ import { toNodeError } from './nodeError';
 /**
  * The output item of an item that failed while the node continues.
  *
- * n8n 2.36 and later recognises an error item by its keys, sends it to the error output, and keeps all of its
- * json. Earlier versions recognise it by its `error` property, and keep only the message. The property is
+ * n8n 2.36 and later recognizes an error item by its keys, sends it to the error output, and keeps all of its
+ * json. Earlier versions recognize it by its `error` property, and keep only the message. The property is
  * therefore set only there, and only for the error output: later versions would lose the details with it too.
  */
 export async function toErrorItem(
@@ -19,7 +19,7 @@ export async function toErrorItem(
 	itemIndex: number,
 ): Promise<INodeExecutionData> {
 	const { message, description, details, advice = description } = failure;
-	// n8n recognises an error item by these two keys alone. In a tool, which has no error output, `advice` may be
+	// n8n recognizes an error item by these two keys alone. In a tool, which has no error output, `advice` may be
 	// added.
 	const error = { error: bound(message), details: { ...details } };
 	const json = withAdvice(context, error, advice);

@@ -45,7 +45,7 @@ export interface Parking extends Pass {
 	hints: Set<string>;
 }
 
-/** What the node found when it first began in an execution, in ms since the epoch. In a loop, it begins again. */
+/** Dates of the node's first pass in an execution, in ms since the epoch. In a loop, the node has many. */
 export interface ExecutionTimes {
 	/** When that was. */
 	firstBeganOn: number;
@@ -54,7 +54,7 @@ export interface ExecutionTimes {
 }
 
 /** What is known when a pass of the node begins. */
-interface Begun {
+interface PassStart {
 	/** Whether the host passes a response to `execute`. */
 	passesResponse: boolean;
 	/** When the node began, in ms since the epoch. */
@@ -68,10 +68,10 @@ interface Begun {
 	hints?: string[];
 }
 
-/** Finds out what this host allows. */
+/** Finds out what this pass may do while it waits. */
 export async function openParking(
 	context: IExecuteFunctions,
-	{ passesResponse, beganOn, execution, wasParked, isResumed, hints }: Begun,
+	{ passesResponse, beganOn, execution, wasParked, isResumed, hints }: PassStart,
 ): Promise<Parking> {
 	const engine = await engineObstacle(context, passesResponse);
 	const time = new PassTime();

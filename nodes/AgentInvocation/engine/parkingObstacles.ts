@@ -45,8 +45,8 @@ export async function engineObstacle(
 	return obstacles.find(([stands]) => stands)?.[1];
 }
 
-/** What may prevent parking, beside the engine itself. */
-interface ParkedExecution {
+/** What decides whether the execution may be parked. */
+interface ParkingFacts {
 	/** Why n8n's engine cannot suspend the node; undefined if it can. */
 	engine: string | undefined;
 	/** How long a wait may last before it has to end because of the workflow's own timeout, in ms. */
@@ -60,7 +60,7 @@ interface ParkedExecution {
 /** Why the execution may not be parked now, as the end of a sentence; the promise gives undefined if it may. */
 export function parkingObstacle(
 	context: IExecuteFunctions,
-	{ engine, timeLeftMs, wasParked, wasRecovered }: ParkedExecution,
+	{ engine, timeLeftMs, wasParked, wasRecovered }: ParkingFacts,
 ): () => Promise<string | undefined> {
 	// Asked only when needed, since it reads executions from n8n's database.
 	let waiter: Promise<string | undefined> | undefined;

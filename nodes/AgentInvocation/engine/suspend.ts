@@ -33,7 +33,7 @@ export interface Suspension {
 	retriesOnFail: boolean;
 	/** How many items the node has. */
 	count: number;
-	/** Of checkpoints: how many in a row came before all first items had begun. */
+	/** How many checkpoints in a row were made before all of the first items had begun; absent after any other. */
 	early?: number;
 	/** The hints for the output panel so far. */
 	hints: string[];

@@ -13,13 +13,13 @@ const RECALL_MS = 1_000;
  * a while after a run was started are recalled. They begin after the checkpoint, which is an early one then.
  */
 export class Checkpoint {
-	/** How many items have begun in this loop. */
-	private begun = 0;
+	/** How many items are beginning or have begun in this loop. */
+	private reached = 0;
 
 	/** Those of the first ones that are beginning now. */
 	private readonly beginning = new Set<number>();
 
-	/** When these are recalled, by the clock; Infinity until a run was started, and from then on. */
+	/** When these are recalled, by the clock. Infinity before a run was started, and again after the recall. */
 	private recallAt = Infinity;
 
 	private wereRecalled = false;
@@ -41,21 +41,21 @@ export class Checkpoint {
 	}
 
 	/** Whether the others wait for it. */
-	get holdsOthers(): boolean {
-		return this.begun === this.first && clock.now() < this.othersBeginAt;
+	get othersWait(): boolean {
+		return this.reached === this.first && clock.now() < this.othersBeginAt;
 	}
 
 	/** When there is something to do for it, by the clock. */
 	get actsAt(): number {
-		return Math.min(this.recallAt, this.holdsOthers ? this.othersBeginAt : Infinity);
+		return Math.min(this.recallAt, this.othersWait ? this.othersBeginAt : Infinity);
 	}
 
-	/** An item begins. */
+	/** Notes that an item begins. */
 	noteBegin(index: number): void {
-		if (++this.begun <= this.first && this.first < Infinity) this.beginning.add(index);
+		if (++this.reached <= this.first && this.first < Infinity) this.beginning.add(index);
 	}
 
-	/** It has begun, or was recalled. */
+	/** Notes that an item has begun, or was recalled. */
 	noteBegun(index: number, { run }: Item): void {
 		this.hasRun ||= run !== undefined;
 		this.beginning.delete(index);
@@ -72,7 +72,7 @@ export class Checkpoint {
 		if (this.beginning.size === 0) return [];
 		this.wereRecalled = true;
 		this.othersBeginAt = now + RECALL_MS;
-		this.first = this.begun;
+		this.first = this.reached;
 		return [...this.beginning].filter(mayRecall);
 	}
 
@@ -82,9 +82,9 @@ export class Checkpoint {
 	 * @param more how many more are to begin first if there is nothing to save yet
 	 */
 	dueEnd(more: number): LoopEnd | undefined {
-		if (this.begun < this.first || this.beginning.size > 0) return undefined;
+		if (this.reached < this.first || this.beginning.size > 0) return undefined;
 		if (this.hasRun) return { is: 'checkpoint', isEarly: this.wereRecalled };
-		this.first = this.begun + more;
+		this.first = this.reached + more;
 		return undefined;
 	}
 }

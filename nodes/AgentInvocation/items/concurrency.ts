@@ -41,7 +41,7 @@ export class Trial {
 		private readonly count: number,
 	) {}
 
-	/** Whether there is a trial, whose end items will wait for. */
+	/** Whether the trial is on, so that items wait for its end. */
 	get isOn(): boolean {
 		const { most, onTrial } = this.concurrency;
 		return onTrial < most && onTrial < this.count && !this.isOver;
@@ -58,7 +58,7 @@ export class Trial {
 	}
 
 	/**
-	 * An item's run goes on.
+	 * Notes that an item's run goes on.
 	 *
 	 * @param beganAt when its wait began, by the clock
 	 * @param isOnTrial whether it may still fail at once
@@ -69,7 +69,7 @@ export class Trial {
 		else this.mayFailAtOnce.delete(index);
 	}
 
-	/** An item is done, or has failed. */
+	/** Notes that an item has no run on trial: it is done, has failed, or is not begun. */
 	noteEnd(index: number): void {
 		this.mayFailAtOnce.delete(index);
 	}

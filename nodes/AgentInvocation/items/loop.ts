@@ -20,7 +20,7 @@ const MOST_UNDER_WAY = 1_000;
  * for them, so that nothing they were about to learn is lost, such as the ID of a run that was just created.
  */
 export class Loop {
-	/** In the order in which they begin. Those before `nextToBegin` have begun. */
+	/** In the order in which they begin. Those before `nextToBegin` are beginning or have begun. */
 	private inOrder: Array<{ index: number; item: NotBegun }> = [];
 
 	private nextToBegin = 0;
@@ -116,7 +116,7 @@ export class Loop {
 		if (now >= this.trialEndsAt) this.trial.end();
 		while (this.inProgress < this.trial.limit && this.beginning < MOST_BEGINNING) {
 			const next = this.inOrder[this.nextToBegin];
-			if (!next || this.checkpoint.holdsOthers) return;
+			if (!next || this.checkpoint.othersWait) return;
 			this.nextToBegin++;
 			this.beginning++;
 			this.checkpoint.noteBegin(next.index);

@@ -22,7 +22,7 @@ const FORMAT = 1;
 /** What n8n keeps of the node over its runs in an execution. */
 interface Kept {
 	format: typeof FORMAT;
-	/** The execution, as the node's first run in it found it. */
+	/** The execution, as the node's first pass in it found it. */
 	execution?: { id: string } & ExecutionTimes;
 	byRunIndex: Record<string, StoredMemory>;
 }
@@ -30,7 +30,7 @@ interface Kept {
 /**
  * All that the node knows of its items, kept in the node's context. n8n hands that context on to Retry On
  * Fail and to its Retry, and stores it with the execution (docs/n8n.md, Memory). Each run index of the node,
- * such as a turn of a loop, has a memory of its own.
+ * such as an iteration of a loop, has a memory of its own.
  *
  * The memory lasts for only one call of `execute` if n8n keeps no context, if several calls have the same
  * one, or if nothing is to be kept.
@@ -69,7 +69,7 @@ export class Memory {
 			mayHaveBegun: found !== undefined && (await mayHaveBegun(context, found)),
 		});
 		byRunIndex[runIndex] = stored;
-		// n8n does not go back to an earlier turn of a loop.
+		// n8n does not go back to an earlier iteration of a loop.
 		for (const other of Object.keys(byRunIndex)) {
 			if (Number(other) < runIndex) delete byRunIndex[other];
 		}
@@ -79,24 +79,24 @@ export class Memory {
 		}
 		return new Memory(opening, stored, kept.execution, () => {
 			delete byRunIndex[runIndex];
-			// `endsOn` is kept: n8n does not tell later runs of the node when it ends a resumed execution.
+			// `endsOn` is kept: n8n does not tell later passes of the node when it ends a resumed execution.
 			const isTimed = kept.execution?.endsOn !== undefined;
 			const isNeeded = Object.keys(byRunIndex).length > 0 || isTimed;
 			if (!isNeeded) delete nodeContext.agentInvocation;
 		});
 	}
 
-	/** When this run of the node began in this execution, in ms since the epoch. */
+	/** When the node began in this execution at this run index, in ms since the epoch. */
 	get beganOn(): number {
 		return this.stored.beganOn;
 	}
 
 	/**
-	 * Whether the host passes a response to `execute`.
+	 * Notes whether the host has passed a response to `execute`, and tells whether it ever has.
 	 *
 	 * @param response what it has passed this time
 	 */
-	passesResponse(response: unknown): boolean {
+	notesResponse(response: unknown): boolean {
 		if (response !== undefined) this.stored.passesResponse = true;
 		return this.stored.passesResponse === true;
 	}

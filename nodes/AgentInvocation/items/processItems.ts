@@ -42,7 +42,7 @@ export async function processItems(
 	if (suspension) removeTraces(context, source);
 	const wasParked = suspension?.resumesOn !== undefined;
 	const parking = await openParking(context, {
-		passesResponse: memory.passesResponse(response),
+		passesResponse: memory.notesResponse(response),
 		beganOn,
 		execution,
 		wasParked,

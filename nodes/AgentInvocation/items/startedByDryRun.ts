@@ -11,7 +11,7 @@ export function runOfDryRun(item: Item): KnownRun | undefined {
 /** The failure of an item whose dry run has started a run. */
 export function startedByDryRun(run: KnownRun): Failure {
 	return {
-		message: `The service started a run in place of a dry run${nameRun(run)}`,
+		message: `The service started a run instead of a dry run${nameRun(run)}`,
 		description:
 			"A proxy in front of it may have dropped 'dry_run' from the address. To get the result of this run, use 'Get a run'.",
 		details: { agent_id: run.agentId, run_id: run.runId, status: 'pending' },

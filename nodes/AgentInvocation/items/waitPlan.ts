@@ -31,7 +31,10 @@ export async function readWaitPlan(
 export const MORE_TIME_ADVICE =
 	"Raise the timeout (in the workflow's settings, or n8n's EXECUTIONS_TIMEOUT), let the node work on more items at a time, or turn off 'Wait for Completion'.";
 
-/** Until when what an item waits for may begin, by the clock: after that, it could not be waited for. */
+/**
+ * The latest moment at which an item's run may begin, by the clock: later, the workflow's own timeout would leave no time
+ * to wait for it. Infinity if it is not waited for.
+ */
 export function beginsUntil({ waits }: WaitPlan, { parking }: ItemWork): number {
 	return waits ? parking.time.momentOf(parking.latestEndOn) : Infinity;
 }

@@ -16,11 +16,11 @@ export interface Work {
 	/** Whether the first item that fails ends the loop. */
 	stopsAtFailure: boolean;
 	/**
-	 * The loop ends with a checkpoint once the first items have begun. So long after a run was started, in ms, those that
-	 * still wait for their turn are taken back for it. Infinity: it does not end with one.
+	 * How long after a run was started the loop ends with a checkpoint, in ms, even if some of the first items still wait
+	 * for their turn: those are recalled. Infinity if it makes no checkpoint.
 	 */
 	checkpointAfterMs: number;
-	/** Whether an item that is beginning may be taken back: it then begins anew, with all its repetitions. */
+	/** Whether an item that is beginning may be recalled: it then begins anew, with all its repetitions. */
 	mayRecall(this: void, index: number): boolean;
 	/** For the dates in the records. */
 	time: PassTime;

@@ -89,7 +89,7 @@ interface Reading {
 	owner: object;
 	/** Until when, by the clock, the service may hold it up. */
 	deadline: number;
-	/** Of the item that began it, with which it ends. */
+	/** The signal of the item that began the reading, which ends with it. */
 	signal: AbortSignal;
 	agents: Promise<Listed>;
 }
@@ -119,7 +119,8 @@ export async function agentOf(given: GivenAgent, work: ItemWork, deadline: numbe
 				description: MORE_TIME_ADVICE,
 			});
 		}
-		// Its failure is thrown, unless this item has more time than it had, or only the item has ended that began it.
+		// A failed reading is final, and its failure is thrown. But an item that has more time reads again, and so does one
+		// that is still wanted when only the item that began the reading has ended.
 		const hasEnded = reading.signal.aborted && !work.signal.aborted;
 		const isFinal = isOwn && deadline <= reading.deadline && !hasEnded;
 		if (!agents && isFinal) return pick(await reading.agents, given);

@@ -98,6 +98,7 @@ const CONNECTING = /^(connect|getaddrinfo|query.*)$/;
 /** What Node.js and the library of n8n's proxies say if the other side hangs up before anything is sent. */
 const HUNG_UP_BEFORE =
 	/^(Client network socket disconnected before secure TLS connection|Proxy connection ended before receiving CONNECT)/;
+/** Codes of requests whose answer did not come in time. */
 const TIMED_OUT = /^(ECONNABORTED|ETIMEDOUT)$/;
 // Codes of a failed handshake, before the request is sent. Later, OpenSSL gives other ERR_SSL_... codes, as for a broken
 // record.
@@ -105,6 +106,7 @@ const NOT_SECURED = /^ERR_TLS_(?!CERT)|^ERR_SSL_.*CERT/;
 /** What Node.js says of a certificate that it has checked, or of a list of revoked ones. */
 const NOT_TRUSTED =
 	/CERT|CRL|^UNABLE_TO_|^(INVALID_CA|INVALID_PURPOSE|PATH_LENGTH_EXCEEDED|HOSTNAME_MISMATCH|UNSPECIFIED)$/;
+/** Codes of requests that Node.js refuses to send. */
 const NOT_SENT = /^ERR_(INVALID|UNESCAPED|BAD_OPTION)/;
 /** The names of n8n's own refusals, which have no code: its protection against requests to internal addresses. */
 const REFUSED_BY_N8N = /^SsrfBlocked/;

@@ -34,7 +34,7 @@ const FOREIGN = {
 const CHECK_THE_WAY =
 	'If it keeps happening, check the network, and any proxy between n8n and the service.';
 
-/** Once the service has shown a run, it is polled until the wait's deadline, whatever gets in the way. */
+/** Once the service has shown a run, it is polled until the wait's time limit, whatever gets in the way. */
 const POLLED = { poll: 'untilDeadline' } as const;
 const POLLED_FROM_THE_FIRST = { ...POLLED, firstPoll: 'untilDeadline' } as const;
 const SOON_GIVEN_UP_AT_FIRST = { ...POLLED, firstPoll: 'briefly' } as const;
@@ -43,7 +43,7 @@ const REDIRECTED = {
 	retried: POLLED,
 	message: 'The address redirects to another one, which the node does not follow',
 	description:
-		"The API key would be sent there too. Enter the final address in the credential's 'Base URL' (often it is only https in place of http).",
+		"The API key would be sent there too. Enter the final address (often only https instead of http).",
 	isOfAddress: true,
 };
 
@@ -52,7 +52,7 @@ const REDIRECTED = {
  *
  * - A create is repeated only if the first one surely started nothing, or after a server error if the user wants
  *   that. The service has no idempotency key, so a run started twice stays started twice.
- * - A run is polled until the wait's deadline: a temporary failure never ends the wait for a healthy run.
+ * - A run is polled until the wait's time limit: a temporary failure never ends the wait for a healthy run.
  *   Before the service has shown that run even once, an address that cannot be reached or trusted, or
  *   that answers with somebody else's page or a redirect, is more likely wrong than failing for a moment.
  */
@@ -61,7 +61,7 @@ const KINDS = {
 	ok: { mayHaveStarted: true, isVerdict: true, retried: {}, ...FOREIGN },
 	/** A status below 500 that the interface lists, or a code, in the service's own error envelope; or a 401. */
 	rejected: { mayHaveStarted: false, isVerdict: true, retried: {}, ...REJECTED },
-	/** The service does not know the run. If it has shown it, the part of it that was asked may not know it yet. */
+	/** The service does not know the run. If it has shown the run before, this part of it may just not know it yet. */
 	unknownRun: {
 		mayHaveStarted: false,
 		isVerdict: true,
@@ -145,7 +145,7 @@ const KINDS = {
 		retried: POLLED,
 		message: 'No secure connection to the service could be made',
 		description:
-			"Check the host and port of the credential's 'Base URL', and whether it must begin with http:// in place of https://. The service may also ask for a certificate of n8n's own.",
+			"Check the host and port of the credential's 'Base URL', and whether it must begin with http:// instead of https://. The service may also ask for a certificate of n8n's own.",
 	},
 	/** The server's certificate was not accepted, so nothing was sent. */
 	notTrusted: {

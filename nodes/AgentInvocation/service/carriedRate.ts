@@ -67,13 +67,13 @@ export class CarriedRate {
 		return SECOND / this.rate;
 	}
 
-	/** The first request after a pause is sent. */
+	/** Notes that the first request after a pause is sent. */
 	resume(now: number): void {
 		if (this.growsAt < Infinity) return;
 		this.growsAt = now + (this.isLimitKnown ? RATE_KEPT_MS : SECOND);
 	}
 
-	/** A request is sent. */
+	/** Counts a request that is sent now, and lets the rate grow. */
 	take(now: number): void {
 		this.recent.add(now);
 		const recovers = this.rate < this.recoversTo;
@@ -90,14 +90,14 @@ export class CarriedRate {
 		this.rate = Math.min(this.rate * factor ** steps, most);
 	}
 
-	/** A request was refused. */
+	/** Notes that a request was refused. */
 	refuse(turnAt: number): void {
 		this.grownMs = 0;
 		this.recent.refuse(turnAt);
 	}
 
 	/**
-	 * One request was refused, and others were carried.
+	 * Lowers the rate a little, since one request was refused and others were carried.
 	 *
 	 * @param ranMs for how long requests were sent since the latest pause
 	 */
@@ -124,7 +124,7 @@ export class CarriedRate {
 	}
 
 	/**
-	 * The service begins to refuse.
+	 * Lowers the rate, since the service begins to refuse.
 	 *
 	 * @param wasExceeded whether requests may have been sent faster than the rate
 	 */
@@ -153,7 +153,7 @@ export class CarriedRate {
 	}
 
 	/**
-	 * The service carries requests again. If it refused for some seconds, up to a minute, its limit may be one
+	 * Learns the limit, since the service carries requests again. If it refused for some seconds, up to a minute, its limit may be one
 	 * of a longer time than a second: what it has carried is spread over the time in which requests were sent and
 	 * the time in which it refused. A longer time is taken for an outage, which says nothing about the limit.
 	 */

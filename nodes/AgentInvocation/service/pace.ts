@@ -66,7 +66,7 @@ export class Pace {
 		return isFree ? this.pausedUntil : Math.max(this.pausedUntil, this.nextAt);
 	}
 
-	/** A request is sent. */
+	/** Counts a request that is sent now. */
 	take(now: number): void {
 		const due = Math.max(this.pausedUntil, this.nextAt);
 		const lateMs = now - due;
@@ -124,7 +124,7 @@ export class Pace {
 		return carried > 0 && carried < LEAST_BY_CHANCE * most;
 	}
 
-	/** Nothing is sent before a moment. */
+	/** Sends nothing before a moment. */
 	pauseUntil(moment: number): void {
 		this.pausedUntil = Math.max(this.pausedUntil, moment);
 	}
@@ -171,7 +171,7 @@ export class Pace {
 		this.pausesInARow = 0;
 	}
 
-	/** The service begins to refuse. */
+	/** Begins a time in which the service refuses, and lowers the rate. */
 	private beginRefusalPeriod(from: number): RefusalPeriod {
 		const period = { from, until: from, ranMs: this.ranMs(from) };
 		this.rate.slowDown(period, !this.wasRefused);

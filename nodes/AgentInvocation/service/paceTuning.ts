@@ -54,8 +54,8 @@ export const ALMOST = 0.95;
 export const LEAST_KEPT = { unknown: 0.25, known: 0.5 };
 
 /**
- * If a smaller share than this is carried, the others are not refused by chance. If less than this share of the most
- * that was carried in such a time is carried before a create is refused, no limit of requests refuses it. With 0.5,
+ * If a smaller share than this is carried, the refusals are not random. And no limit of requests refuses a create if less
+ * was carried before it than this share of the most in as long a time. With 0.5,
  * '600 in 60 s, bucket' refuses 42%; with 0.95, '2% refused at random' carries 0.42.
  */
 export const LEAST_BY_CHANCE = 0.75;

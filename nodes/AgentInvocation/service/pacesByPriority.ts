@@ -4,7 +4,7 @@ import { Pace } from './pace';
 import { REFUSED_AMID_POLLS, SHORT_MS } from './paceTuning';
 import { backoffRange, isUnavailable, jittered, retryAfterMs } from './retryPolicy';
 
-/** A create; a dry run, which takes turns like a create; or any other request, which is called a poll here. */
+/** A create; a dry run, which takes turns like one; or `poll`, which stands for every GET, also of a page of agents. */
 export type Priority = 'create' | 'dryRun' | 'poll';
 
 /** After such a time of polls that fail, in ms, it is tried whether creates are carried. */
@@ -60,7 +60,7 @@ export class PacesByPriority {
 	}
 
 	/** Whether creates were refused alone, or one left doubt. */
-	get areCreatesHeld(): boolean {
+	get areCreatesSentSingly(): boolean {
 		return this.createsCarried < Infinity;
 	}
 
@@ -86,7 +86,7 @@ export class PacesByPriority {
 		return Math.max(oneTooMany + SHORT_MS, this.creates.opensAt, this.pausedUntilFor(priority));
 	}
 
-	/** A request is sent. */
+	/** Counts a request that is sent now. */
 	take(priority: Priority, now: number): void {
 		this.paceOf(priority).take(now);
 		if (priority !== 'poll') this.createsUnderWay.push(now);
@@ -104,7 +104,7 @@ export class PacesByPriority {
 			return;
 		}
 		if (answer.kind === 'rateLimited') {
-			// It is a limit of all requests then, of which the pace of polls knows more: creates were held back.
+			// Then it is a limit of all requests. The pace of polls knows more of it, since creates were slowed.
 			this.creates = this.polls;
 			this.pollRefusedAt = now;
 			this.refusedAmidPolls = 0;

@@ -20,10 +20,10 @@ interface Queue<W> {
 }
 
 /** A late poll gets every third turn of its owner. Otherwise it would wait for as long as runs are created. */
-const LATE_POLL_EVERY = 3;
+const LONG_WAITER_EVERY = 3;
 
 /** How long a poll has to wait to get such a turn, in ms: sooner, it would only keep runs from starting. */
-const LATE_MS = 2_000;
+const LONG_WAIT_MS = 2_000;
 
 /** Where requests of a priority wait. */
 function lineOf(priority: Priority): 'create' | 'poll' {
@@ -71,24 +71,25 @@ export class Queues<W extends Waiter> {
 	 * The first request of each kind, in the order of their turns.
 	 *
 	 * @param arePollsFirst whether polls that have waited long go before all creates
-	 * @param areCreatesHeld whether creates are sent one at a time. They take turns of their own then: an owner that
+	 * @param areCreatesSentSingly whether creates are sent one at a time. They take turns of their own then: an owner that
 	 *   polls meanwhile would otherwise be behind the others each time that one is sent.
 	 */
-	*inOrder(now: number, arePollsFirst: boolean, areCreatesHeld: boolean): Generator<W> {
-		const isLate = (poll?: W): poll is W => poll !== undefined && now >= poll.cameAt + LATE_MS;
+	*inOrder(now: number, arePollsFirst: boolean, areCreatesSentSingly: boolean): Generator<W> {
+		const hasWaitedLong = (poll?: W): poll is W =>
+			poll !== undefined && now >= poll.cameAt + LONG_WAIT_MS;
 		if (arePollsFirst) {
 			for (const queue of this.queues.values()) {
 				const [poll] = queue.poll;
-				if (isLate(poll)) yield poll;
+				if (hasWaitedLong(poll)) yield poll;
 			}
 		}
 		const creators = [...this.queues.values()].filter(({ create }) => create.size > 0);
-		if (areCreatesHeld) creators.sort((one, other) => one.latestCreate - other.latestCreate);
+		if (areCreatesSentSingly) creators.sort((one, other) => one.latestCreate - other.latestCreate);
 		for (const queue of this.queues.values()) {
 			const [poll] = queue.poll;
 			const creator = queue.create.size > 0 ? creators.shift() : undefined;
 			const [create] = creator?.create ?? [];
-			const isPollsTurn = isLate(poll) && (queue.turns + 1) % LATE_POLL_EVERY === 0;
+			const isPollsTurn = hasWaitedLong(poll) && (queue.turns + 1) % LONG_WAITER_EVERY === 0;
 			for (const waiter of isPollsTurn ? [poll, create] : [create, poll]) if (waiter) yield waiter;
 		}
 	}

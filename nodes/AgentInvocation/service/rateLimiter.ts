@@ -158,7 +158,11 @@ export class RateLimiter {
 		if (poll) return poll;
 		const soonest = Math.max(now, paces.opensFirstAt);
 		let first: Request | undefined;
-		for (const waiter of this.queues.inOrder(now, this.isAfterRefusal, paces.areCreatesHeld)) {
+		for (const waiter of this.queues.inOrder(
+			now,
+			this.isAfterRefusal,
+			paces.areCreatesSentSingly,
+		)) {
 			if (paces.opensAt(waiter.priority) <= soonest) return waiter;
 			first ??= waiter;
 		}

@@ -16,7 +16,7 @@ export class RecentRequests {
 		this.refusedAt = this.withoutOld(this.refusedAt, turnAt);
 	}
 
-	/** The service has refused the request. */
+	/** Notes that the service has refused the request. */
 	refuse(turnAt: number): void {
 		let index = this.carriedAt.length - 1;
 		// The limiter gives the request its turn a moment before it is sent.

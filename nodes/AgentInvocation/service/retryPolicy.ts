@@ -26,8 +26,10 @@ const BRIEF_SENDS = 5;
 /** Caps `Retry-After` at an hour, in ms: a mistake must not hold anything for days. */
 const LONGEST_RETRY_AFTER_MS = 3_600_000;
 
-/** The longest pause of all requests that the service has not asked for, in ms, after so many of them. */
+/** The longest pause of all requests that the service has not asked for, in ms, after many pauses in a row. */
 const LONGEST_OWN_PAUSE_MS = 200_000;
+
+/** More pauses in a row than this are many. */
 const MANY_PAUSES = 30;
 
 /** From here on, seconds are taken for a date (of 2001 or later), in ms. */
@@ -51,8 +53,8 @@ export function isRetriedBriefly({ kind }: Answer, purpose: Purpose): boolean {
 	return answerKinds[kind].retried[purpose] === 'briefly';
 }
 
-/** Whether the rate limit is the reason. The limiter knows how long to wait. */
-export function isOfRateLimit({ kind }: Answer): boolean {
+/** Whether the request got a 429, or was not sent because its turn would have come too late. */
+export function isRefusedOrLate({ kind }: Answer): boolean {
 	return kind === 'rateLimited' || kind === 'late';
 }
 

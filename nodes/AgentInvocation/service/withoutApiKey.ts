@@ -1,8 +1,8 @@
 import type { Answer } from './answer';
 
 /**
- * A shorter key, or its Base64, may be part of an ordinary word. It is not taken out of an answer's body, and otherwise
- * only as text.
+ * The shortest key that is searched for everywhere. A shorter one, or its Base64, may be part of an ordinary word: it stays
+ * in bodies, and is elsewhere taken out only as text.
  */
 const SHORTEST_SECRET = 8;
 
@@ -15,7 +15,7 @@ export function withoutApiKey<T>(answer: Answer<T>, apiKey: string): Answer<T> {
 	const isSecret = apiKey.length >= SHORTEST_SECRET;
 	const start = apiKey.slice(0, MOST_SEARCHED);
 	const rest = escaped(apiKey.slice(MOST_SEARCHED));
-	// In another form than as it is, the rest is whatever follows.
+	// The rest is matched as it is. In any other form, all up to the next space counts as the rest.
 	const text = rest === '' ? inText(start) : `${inText(start)}(?:${rest}|\\S*)`;
 	const bytes = rest === '' ? inBytes(start) : inBytes(start).map((form) => `${form}[\\w+/=-]*`);
 	const forms = isSecret ? [text, ...bytes] : [text];
@@ -30,7 +30,7 @@ export function withoutApiKey<T>(answer: Answer<T>, apiKey: string): Answer<T> {
 	};
 }
 
-/** Finds the key as it is, or with characters as they stand in an address, in a form, in JSON or in HTML. */
+/** The pattern for the key as it is, or with characters as they stand in an address, in a form, in JSON or in HTML. */
 function inText(apiKey: string): string {
 	// A character is one part with the backslashes before it: as parts of their own, they could be found in many ways.
 	const parts = apiKey.split(/(?<=[^\\])/u).map((part) => {

@@ -57,8 +57,8 @@ function hasInfinity(value: unknown): boolean {
 /**
  * The content of the only Markdown code block in a text; undefined if there is none.
  *
- * Models also write on the lines of the fences: a block may begin right behind its language, and end where a
- * line ends with its fence. A line of JSON cannot end so, since its texts end with a quotation mark.
+ * Models also write on the fence lines: a block may begin right after its language, and end at a fence that ends a line.
+ * No line of JSON ends like that, since its texts end with a quotation mark.
  *
  * @throws SyntaxError if there is more than one, or one that does not end
  */

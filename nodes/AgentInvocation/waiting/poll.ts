@@ -5,7 +5,7 @@ import { getRun } from '../service/endpoints';
 import { explainAnswer } from '../service/explainAnswer';
 import {
 	backoffMs,
-	isOfRateLimit,
+	isRefusedOrLate,
 	isRetried,
 	isRetriedBriefly,
 	READ_PATIENCE_MS,
@@ -42,11 +42,11 @@ const MOST_REFUSALS = 8;
 /** A pause of all requests that is longer than this, in ms, is not waited out: the poll is put off. */
 const LONGEST_PAUSE_MS = 10_000;
 
-/** How often the time is doubled that a poll's answer may take to arrive: once for each failure before it. */
-const MOST_DOUBLINGS = 2;
-
-/** How long before the end of such a pause the poll comes back, in ms, to have its turn before creates. */
+/** How long before the end of such a pause the poll comes back, in ms, so that it has its turn before creates. */
 const BEFORE_PAUSE_ENDS_MS = 5_000;
+
+/** How many times at most the time for a poll's answer is doubled: once for each failure before it. */
+const MOST_DOUBLINGS = 2;
 
 /** What a poll needs. */
 interface Polling extends Pass {
@@ -115,7 +115,7 @@ function afterFailing(item: Waiting, answer: Answer, polling: Polling, polledOn:
 	const { run, wait } = item;
 	const limitOn = limitOf(wait, polling);
 	const isAtLimit = polledOn >= limitOn;
-	const askedMs = isOfRateLimit(answer) ? 0 : retryAfterMs(answer);
+	const askedMs = isRefusedOrLate(answer) ? 0 : retryAfterMs(answer);
 	const isUnknown = isUnknownYet(answer, wait, polling);
 	if (isUnknown && !isAtLimit)
 		return dueAfter(item, scheduledDelay(item, polling), askedMs, polling);
@@ -158,7 +158,7 @@ function isGraceOver(
 	{ service: { limiter }, time, latestEndOn }: Polling,
 ): boolean {
 	if (graceBeganOn === undefined) return false;
-	const hasTurn = isOfRateLimit(answer) && refusals < MOST_REFUSALS;
+	const hasTurn = isRefusedOrLate(answer) && refusals < MOST_REFUSALS;
 	const from = Math.max(time.momentOf(graceBeganOn), hasTurn ? limiter.carriedAt : -Infinity);
 	const now = clock.now();
 	const nextAt = now + delay;
@@ -169,7 +169,7 @@ function isGraceOver(
 function delayAfterFailing(item: Waiting, answer: Answer, polling: Polling): number {
 	const { limiter } = polling.service;
 	const { wait } = item;
-	if (isOfRateLimit(answer)) {
+	if (isRefusedOrLate(answer)) {
 		const pauseMs = limiter.pausedUntilFor('poll') - clock.now() - BEFORE_PAUSE_ENDS_MS;
 		// A poll that was not sent need not keep the shortest delay between polls.
 		const leastMs = answer.kind === 'late' ? 0 : leastDelayMs(wait);
@@ -180,7 +180,7 @@ function delayAfterFailing(item: Waiting, answer: Answer, polling: Polling): num
 	return storableDelayAfterFailure(wait.failuresInARow, scheduledDelay(item, polling), backoff);
 }
 
-/** Whether a run that was just created is perhaps not known yet to the part of the service that was asked. */
+/** Whether the service may not know the run yet, since it was just created. */
 function isUnknownYet(
 	{ serviceError }: Answer,
 	{ wasSeen, beganOn }: Wait,

@@ -1,10 +1,8 @@
 /** When a run of which nothing is known is first polled, in ms after its creation. */
 const FIRST_POLL_MS = 300;
-/** A run that goes on for so long does not fail at once, in ms: other items wait to see that. */
-export const TRIAL_MS = 4_000;
-/** The shortest delay between its polls, in ms. */
+/** The shortest delay between two polls of a run, in ms. */
 const SHORTEST_DELAY_MS = 1_000;
-/** The longest delay between its polls, in ms. */
+/** The longest automatic delay between two polls of a run, in ms. */
 const LONGEST_DELAY_MS = 600_000;
 /**
  * The shortest delay for which n8n stores an execution, in ms: n8n's Wait node sleeps through anything
@@ -13,6 +11,8 @@ const LONGEST_DELAY_MS = 600_000;
 export const SHORTEST_STORED_DELAY_MS = 65_000;
 /** How much earlier than due a run may be polled so that its execution can be stored, in ms. */
 export const LONGEST_EARLY_MS = 60_000;
+/** A run that goes on for so long does not fail at once, in ms: other items wait to see that. */
+export const TRIAL_MS = 4_000;
 /** How much later a run may be noticed for one poll less: on average, as a share of its duration. */
 const WORTH_OF_A_POLL = 0.009;
 

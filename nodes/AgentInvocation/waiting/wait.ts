@@ -19,7 +19,10 @@ export interface Pass {
 
 /** How a wait for a run begins. */
 export interface WaitStart extends Pick<Wait, 'options' | 'where' | 'mayBeginAgain' | 'isOnTrial'> {
-	/** The run as it was seen last, at its creation or in an earlier attempt; absent if it was given and not seen yet. */
+	/**
+	 * The run as its creation showed it, or its ID and 'pending' in its place if an earlier attempt has seen it. Absent if
+	 * nobody has seen it yet.
+	 */
 	lastSeen?: Run;
 	/** For how long that answer asks clients to back off, in ms. */
 	askedMs?: number;

@@ -150,7 +150,7 @@ async function begin(item: NotBegun, work: ItemWork): Promise<Item> {
 	return done(item, [(isJsonObject(compiled) ? compiled : { result: compiled }) as IDataObject]);
 }
 
-/** The check of an item: it passes if the service answers its dry run with success, whatever the body. */
+/** The check of an item is its dry run. It passes if the service answers with success and has started no run. */
 async function check(item: NotBegun, work: ItemWork): Promise<Check | undefined> {
 	const given = await readItem(item, work);
 	if ('is' in given || given.isDry) return undefined;
@@ -211,7 +211,7 @@ async function compile(
 	// The answer to a dry run has no documented shape; the answer to a create always has this status.
 	if (!isRun(compiled) || statusOf(compiled) !== 'pending') return compiled;
 	const run = { baseUrl, agentId, runId: String(compiled.run_id) };
-	// So no later attempt begins the item, and an error names the run.
+	// The item is noted as in doubt, so that no later attempt begins it and an error names the run.
 	note({ ...item, is: 'inDoubt', agentId, run });
 	throw new UnsafeError(startedByDryRun(run));
 }

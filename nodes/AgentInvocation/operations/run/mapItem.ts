@@ -51,8 +51,8 @@ export function failAsMissing(name: string, description: string): never {
 }
 
 /**
- * Tells which of an item's fields has the value of a parameter: that of its name, or else the only one that is not empty
- * and whose name looks the same, such as one with a space behind it, unless other parameters' names look the same, too.
+ * Tells which field has a parameter's value: the field of that name, or else the only filled one whose name looks the same.
+ * If several parameters look the same, only the exact name counts.
  */
 function fieldsByName(fields: Map<string, unknown>, names: string[]): (name: string) => string {
 	const filled = [...fields.keys()].filter((field) => !isEmpty(fields.get(field)));

@@ -16,7 +16,7 @@ import type { Answer } from '../../service/answer';
 import { answerKinds } from '../../service/answerKinds';
 import { createRun } from '../../service/endpoints';
 import { explainAnswer } from '../../service/explainAnswer';
-import { isOfRateLimit, retryAfterMs } from '../../service/retryPolicy';
+import { isRefusedOrLate, retryAfterMs } from '../../service/retryPolicy';
 import { sendWithRetry } from '../../service/sendWithRetry';
 import { hasSucceeded } from '../../service/runStatus';
 import { isRunId, type ParameterBinding } from '../../service/types';
@@ -136,7 +136,7 @@ export function continueFrom(
 	const others = earlier.filter((other) => other !== record);
 	const own = { ...record, isOld: false, earlier: unlessEmpty(others) };
 	const { run } = own;
-	// What another node had left has lost its outputs (see `ofNextAttempt` in items/opening.ts).
+	// A record from before a change of the node has lost its outputs (see `ofNextAttempt` in items/opening.ts).
 	if (!run || (!plan.waits && own.is === 'done' && own.outputs.length > 0)) return own;
 	const seen = own.is === 'done' ? finishedRunOf(own) : undefined;
 	if (own.is === 'done' && seen) {
@@ -178,7 +178,7 @@ function waitOrOutput(
 
 /** Why no run was started, if the request was not carried by the deadline. */
 export function whyTooLate(answer: Answer, deadline: number, agentId: number): Failure | undefined {
-	if (!isOfRateLimit(answer) || clock.now() < deadline) return undefined;
+	if (!isRefusedOrLate(answer) || clock.now() < deadline) return undefined;
 	return {
 		message:
 			"The run was not started, since the workflow's own timeout leaves no time to wait for it",

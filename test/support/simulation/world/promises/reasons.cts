@@ -90,7 +90,7 @@ const CLAIMS: Claim[] = [
 					// Whether n8n may have resumed it is known by the clock that n8n has.
 					!facts.isClockRight)),
 	],
-	[/The service started a run in place of a dry run/, wasDryRunStarted],
+	[/The service started a run instead of a dry run/, wasDryRunStarted],
 	[/\(a run may have been started\)/, (_facts, _failure, sent) => sent.some(isUnclear)],
 	[
 		/has not finished (within|before the workflow's)/,

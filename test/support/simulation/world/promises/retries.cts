@@ -5,7 +5,7 @@ import { LONGEST_BACKOFF_MS, requestsOf } from './reasons.cts';
 
 /** What is said without asking the service. */
 const UNASKED =
-	/^An earlier attempt|in place of a dry run|must be|credential|cancel|rate limit|took no more|Another version|could not send|output is not JSON/;
+	/^An earlier attempt|instead of a dry run|must be|credential|cancel|rate limit|took no more|Another version|could not send|output is not JSON/;
 
 /** n8n's Retry of an execution that has failed tries again: nothing fails for an old reason. */
 export function triesAgain(facts: Facts): string[] {
