@@ -43,7 +43,7 @@ const REDIRECTED = {
 	retried: POLLED,
 	message: 'The address redirects to another one, which the node does not follow',
 	description:
-		"The API key would be sent there too. Enter the final address (often only https instead of http).",
+		'The API key would be sent there too. Enter the final address (often only https instead of http).',
 	isOfAddress: true,
 };
 

@@ -1,4 +1,4 @@
-import { wholeWindow, type RefusalPeriod } from './refusalPeriod';
+import { FormerRefusals, wholeWindow, type RefusalPeriod } from './refusalPeriod';
 import {
 	ALMOST,
 	GROWTH,
@@ -39,9 +39,6 @@ export class CarriedRate {
 	/** To where the rate grows at once, since the refusal for which it was lowered may have come by chance. */
 	private recoversTo = 0;
 
-	/** The latest refusal that came soon after a pause: when, and how much was carried before it. */
-	private soon = { at: -Infinity, carried: 0 };
-
 	/** When the rate begins to grow; Infinity at first, and from when it is lowered until the pause is over. */
 	private growsAt = Infinity;
 
@@ -54,13 +51,19 @@ export class CarriedRate {
 	/** Whether the service refused for so long that its limit is one of a longer time than a second. */
 	private isWindowKnown = false;
 
+	/** For how long a found rate is kept, in ms: longer if the limit's window is. */
+	private keptMs = RATE_KEPT_MS;
+
 	/** How many refusal periods in a row came after few requests. */
 	private fewInARow = 0;
 
 	readonly recent = new RecentRequests(3 * RATE_KEPT_MS);
 
 	/** @param rate the first one, in requests a second */
-	constructor(private rate = RATE.first) {}
+	constructor(
+		private rate = RATE.first,
+		readonly former = new FormerRefusals(),
+	) {}
 
 	/** The time between two requests, in ms. */
 	get apartMs(): number {
@@ -70,7 +73,7 @@ export class CarriedRate {
 	/** Notes that the first request after a pause is sent. */
 	resume(now: number): void {
 		if (this.growsAt < Infinity) return;
-		this.growsAt = now + (this.isLimitKnown ? RATE_KEPT_MS : SECOND);
+		this.growsAt = now + (this.isLimitKnown ? this.keptMs : SECOND);
 	}
 
 	/** Counts a request that is sent now, and lets the rate grow. */
@@ -84,7 +87,7 @@ export class CarriedRate {
 		const factor = isCareful ? GROWTH.limited : GROWTH.unlimited;
 		if (isCareful) this.grownMs += this.apartMs;
 		// The longer nothing is refused while the rate grows, the further it is from the limit.
-		const haste = isCareful ? 1 + (this.grownMs / RATE_KEPT_MS) ** 3 / 2 : 1;
+		const haste = isCareful ? 1 + (this.grownMs / this.keptMs) ** 3 / 2 : 1;
 		const steps = (haste * this.apartMs) / (isCareful ? this.stepMs : SECOND);
 		const most = recovers ? this.recoversTo : RATE.highest;
 		this.rate = Math.min(this.rate * factor ** steps, most);
@@ -114,11 +117,11 @@ export class CarriedRate {
 			// What came in a burst says little.
 			const isKnown = this.isLimitKnown || ranMs >= SECOND;
 			const rate = Math.max(carried * ALMOST, this.rate * LEAST_KEPT.unknown);
-			return this.find(rate, now + (isKnown ? RATE_KEPT_MS : SECOND), isKnown);
+			return this.find(rate, now + (isKnown ? this.keptMs : SECOND), isKnown);
 		}
 		if (now >= this.growsAt) {
 			this.foundRate = Math.max(this.foundRate, this.rate);
-			this.growsAt = now + RATE_KEPT_MS;
+			this.growsAt = now + this.keptMs;
 		}
 		this.lower(true);
 	}
@@ -142,9 +145,9 @@ export class CarriedRate {
 			this.isSure ||= ranMs >= 2 * this.measuredMs;
 			if (from < this.growsAt) return this.lower(!this.isSure);
 		}
-		const isByChance = this.isLimitKnown && isSoon && !this.isRepeated(from, carried);
+		const isByChance = this.isLimitKnown && isSoon && !this.former.isRepeated(from, carried);
 		const recoversTo = isByChance ? Math.min(this.rate, this.foundRate) : 0;
-		if (isSoon) this.soon = { at: from, carried };
+		if (isSoon) this.former.noteSoon(from, carried);
 		const least = this.rate * LEAST_KEPT[this.isLimitKnown ? 'known' : 'unknown'];
 		// What came in a burst says little.
 		const isKnown = this.isLimitKnown || (ranMs >= SECOND && carried >= least);
@@ -155,11 +158,15 @@ export class CarriedRate {
 	/**
 	 * Learns the limit, since the service carries requests again. If it refused for some seconds, up to a minute, its limit may be one
 	 * of a longer time than a second: what it has carried is spread over the time in which requests were sent and
-	 * the time in which it refused. A longer time is taken for an outage, which says nothing about the limit.
+	 * the time in which it refused. A longer time is taken for an outage, which says nothing about the limit, unless the
+	 * service asked for it twice in a row.
 	 */
-	learnLimit({ from, until, ranMs }: RefusalPeriod, now: number): void {
+	learnLimit(period: RefusalPeriod, now: number): void {
+		const { from, until, ranMs } = period;
 		const refusedMs = until - from;
-		if (refusedMs > RATE_KEPT_MS + SECOND) return;
+		const isLong = refusedMs > RATE_KEPT_MS + SECOND;
+		if (isLong && !this.former.isLongWindow(period)) return;
+		this.keptMs = isLong ? refusedMs : RATE_KEPT_MS;
 		// Twice in a row, few requests between two refusal periods are not by chance.
 		if (this.fewInARow < 2) {
 			if (refusedMs > SECOND && refusedMs < SHORT_MS) return;
@@ -167,9 +174,9 @@ export class CarriedRate {
 			const inRun = this.recent.carried(from - ranMs, from);
 			if (inRun < ALMOST * this.recent.mostInARow(ranMs + refusedMs, from)) return;
 		}
-		const isGuess = refusedMs > SECOND && !this.isWindowKnown;
+		const isGuess = refusedMs > SECOND && !isLong && !this.isWindowKnown;
 		const stepMs = STEP_PERIODS * (isGuess ? WINDOWS_MS.short : refusedMs);
-		this.stepMs = Math.min(Math.max(stepMs, this.stepMs * ALMOST, SECOND), 2 * RATE_KEPT_MS);
+		this.stepMs = Math.min(Math.max(stepMs, this.stepMs * ALMOST, SECOND), 2 * this.keptMs);
 		if (refusedMs <= SECOND || ranMs === 0) return;
 		const openMs = Math.max(ranMs, SECOND);
 		const carried = this.carriedASecond(from, ranMs, Math.max(this.measuredMs, refusedMs));
@@ -178,13 +185,7 @@ export class CarriedRate {
 		this.isWindowKnown = true;
 		// Refusals that come at any rate do not lower it below one request in as long as the service refused.
 		const rate = Math.max((carried * openMs * ALMOST) / windowMs, SECOND / refusedMs);
-		this.find(rate, now + RATE_KEPT_MS);
-	}
-
-	/** Whether a refusal soon after a pause is like the one before it: then the limit itself has fallen. */
-	private isRepeated(from: number, carried: number): boolean {
-		const ratio = carried / this.soon.carried;
-		return from < this.soon.at + RATE_KEPT_MS && Math.min(ratio, 1 / ratio) >= ALMOST;
+		this.find(rate, now + this.keptMs);
 	}
 
 	private find(rate: number, growsAt: number, isLimitKnown = true): void {

@@ -54,7 +54,7 @@ export class Pace {
 
 	/** @param former the one whose rate it begins with; without a known limit, it then grows */
 	constructor(former?: Pace) {
-		this.rate = new CarriedRate(former && SECOND / former.rate.apartMs);
+		this.rate = new CarriedRate(former && SECOND / former.rate.apartMs, former?.rate.former);
 		this.wasRefused = former !== undefined;
 		this.pausedUntil = former?.pausedUntil ?? -Infinity;
 	}
@@ -139,7 +139,7 @@ export class Pace {
 				this.suspectAt = turnAt;
 				return;
 			}
-			this.refusalPeriod ??= this.beginRefusalPeriod(this.suspectAt ?? turnAt);
+			this.refusalPeriod ??= this.beginRefusalPeriod(this.suspectAt ?? turnAt, askedMs > 0);
 			this.suspectAt = undefined;
 			this.resumedAt = undefined;
 			this.pausesInARow++;
@@ -172,8 +172,8 @@ export class Pace {
 	}
 
 	/** Begins a time in which the service refuses, and lowers the rate. */
-	private beginRefusalPeriod(from: number): RefusalPeriod {
-		const period = { from, until: from, ranMs: this.ranMs(from) };
+	private beginRefusalPeriod(from: number, isAsked: boolean): RefusalPeriod {
+		const period = { from, until: from, ranMs: this.ranMs(from), isAsked };
 		this.rate.slowDown(period, !this.wasRefused);
 		this.wasRefused = true;
 		return period;

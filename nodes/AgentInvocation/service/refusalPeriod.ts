@@ -1,4 +1,4 @@
-import { SECOND, WINDOWS_MS } from './paceTuning';
+import { ALMOST, RATE_KEPT_MS, SECOND, WINDOWS_MS } from './paceTuning';
 
 /** A time in which the service refuses. Moments are those of the clock, in ms. */
 export interface RefusalPeriod {
@@ -8,6 +8,8 @@ export interface RefusalPeriod {
 	until: number;
 	/** For how long requests were sent before it, in ms. */
 	ranMs: number;
+	/** Whether the service has asked for it, by `Retry-After`. */
+	isAsked: boolean;
 }
 
 /**
@@ -17,4 +19,31 @@ export interface RefusalPeriod {
 export function wholeWindow(seenMs: number): number {
 	// `Retry-After` is in whole seconds, so a little more than the window may be seen.
 	return Object.values(WINDOWS_MS).find((ms) => seenMs <= ms + SECOND) ?? seenMs;
+}
+
+/** What former refusals tell of a new one. */
+export class FormerRefusals {
+	/** The latest one that came soon after a pause: when, and how much was carried before it. */
+	private soon = { at: -Infinity, carried: 0 };
+
+	/** When the latest one ended that took longer than the windows of usual limits, and was asked for. */
+	private longUntil = -Infinity;
+
+	noteSoon(at: number, carried: number): void {
+		this.soon = { at, carried };
+	}
+
+	/** Whether a refusal soon after a pause is like the one before it: then the limit itself has fallen. */
+	isRepeated(from: number, carried: number): boolean {
+		const ratio = carried / this.soon.carried;
+		return from < this.soon.at + RATE_KEPT_MS && Math.min(ratio, 1 / ratio) >= ALMOST;
+	}
+
+	/** Whether a long refusal is asked for soon after another one: then the limit has a window that is as long. */
+	isLongWindow({ from, until, isAsked }: RefusalPeriod): boolean {
+		if (!isAsked) return false;
+		const isSoon = from - this.longUntil < until - from;
+		this.longUntil = until;
+		return isSoon;
+	}
 }
