@@ -159,7 +159,7 @@ export const errors: Row[] = [
 	[
 		'an expression refers to a node that is not there',
 		{ parameters: create(2, "={{ $('Nowhere').item.json.x }}") },
-		"The expression in 'Parameters (JSON)' failed: Referenced node doesn't exist ('Nowhere')",
+		"The expression {{ $('Nowhere').item.json.x }} in 'Parameters (JSON)' failed: Referenced node doesn't exist ('Nowhere')",
 		// n8n's own words.
 		"The node 'Nowhere' doesn't exist",
 	],
