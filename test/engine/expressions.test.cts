@@ -88,6 +88,8 @@ describe('there is a hint', () => {
 			createRun(3, '={ "text": "{{ JSON.stringify($json.x).slice(1, -1) }}" }'),
 			[],
 		],
+		['not at a template that is no expression', createRun(3, '{ "text": "Dear {{name}}" }'), []],
+		['not at an empty text that is meant', pairs(3, { name: 'text', value: '={{ "" }}' }), []],
 		['not at fixed values', createRun(3, '{ "text": "north" }'), []],
 	])('%s', async (_, parameters, hints) => {
 		const { run: executed } = await run(sandbox.current, parameters, {

@@ -1,4 +1,5 @@
 import { OwnWorld, execute, type Said } from '../support/simulation/ownWorld.cts';
+import { json } from '../support/simulation/world/answers.cts';
 import type { Hand } from '../support/simulation/world/hand.cts';
 
 // Each create that fails may have started a run, so few are sent while the service is away.
@@ -83,8 +84,30 @@ test('while polls show that the service is away, creates of other executions wai
 	await world.execute();
 	const ends = beside.map((_, index) => world.seen(index + 1).jsons[0]!);
 	const inDoubt = ends.filter(({ error }) => /may have been started/.test(error as string));
-	expect(inDoubt.length).toBeLessThanOrEqual(1);
-	expect(ends.filter(({ status }) => status === 'succeeded').length).toBeGreaterThanOrEqual(4);
+	// One that tries, for each two minutes.
+	expect(inDoubt.length).toBeLessThanOrEqual(2);
+	expect(ends.filter(({ status }) => status === 'succeeded').length).toBeGreaterThanOrEqual(3);
+});
+
+test('two runs whose polls fail for reasons of their own delay creates once, and fail none', async () => {
+	const respond: Hand['respond'] = ({ kind, arrivedAt, runId }) =>
+		kind === 'poll' &&
+		arrivedAt < 3_000 * SECOND &&
+		world.runs.slice(0, 2).some(({ id }) => id === runId)
+			? { statusCode: 502 }
+			: undefined;
+	const runOf = () => ({ durationMs: 5 * SECOND });
+	const beside = Array.from({ length: 8 }, (_, number) => ({
+		startsAtMs: (60 + 300 * number) * SECOND,
+		waits: number % 2 === 0,
+	}));
+	const options = { pollInterval: 20 };
+	const world: OwnWorld = new OwnWorld({ count: 2, runOf, options, hand: { respond }, beside });
+	await world.execute();
+	const seen = beside.map((_, index) => world.seen(index + 1));
+	expect(seen.map(({ error }) => error)).toEqual(Array(8).fill(undefined));
+	expect(seen[0]!.ms).toBeLessThan(200 * SECOND);
+	expect(Math.max(...seen.slice(1).map(({ ms }) => ms))).toBeLessThan(20 * SECOND);
 });
 
 test('one poll alone that fails delays no create of another execution', async () => {
@@ -111,6 +134,27 @@ describe('while no connection can be made', () => {
 		expect(jsons.map(({ status }) => status)).toEqual(
 			Array.from({ length: 40 }, () => 'succeeded'),
 		);
+	});
+
+	test('but not for long, and nothing else waits so', async () => {
+		const away: Hand['respond'] = (seen) =>
+			seen.arrivedAt > 62 * SECOND
+				? respond({ ...seen, arrivedAt: 3 * SECOND }, () => json(200, {}))
+				: undefined;
+		const beside = (['create', 'get', 'list'] as const).map((operation) => ({
+			operation,
+			startsAtMs: 70 * SECOND,
+			waits: false,
+		}));
+		const world = new OwnWorld({ runOf, hand: { respond: away }, beside });
+		await world.execute();
+		const seen = beside.map((_, index) => world.seen(index + 1));
+		for (const { error } of seen) {
+			expect(error?.message).toMatch(/^No connection to the service could be made/);
+		}
+		const [create, get, list] = seen.map(({ ms }) => ms);
+		expect(create).toBeLessThan(240 * SECOND);
+		expect(Math.max(get!, list!)).toBeLessThan(20 * SECOND);
 	});
 
 	test('a create fails soon if it has not', async () => {

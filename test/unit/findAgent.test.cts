@@ -64,6 +64,7 @@ test.each<[unknown, string]>([
 	[`https://agents.example.com/agents/2/runs/${UUID}?`, UUID],
 	[`It has failed (run ${UUID} of agent 2)`, UUID],
 	[JSON.stringify({ run_id: UUID, agent_id: 1 }), UUID],
+	[`run ${UUID.toUpperCase()} or ${UUID}`, UUID],
 	[`run-${UUID}`, `run-${UUID}`],
 ])('%j as a run ID is %s', (given, value) => {
 	expect(outcomeOf(() => readRunId(given))).toEqual({ ok: true, value });
@@ -79,6 +80,7 @@ test.each<[unknown, string]>([
 		`${UUID}, ${UUID.replace('1', '2')}`,
 		`'Run ID' is not a run ID: ${UUID}, 223e4567-e89b-12d3-a45…`,
 	],
+	[`x/a${UUID}00`, `'Run ID' is not a run ID: x/a${UUID}00`],
 	['{"run_id":"a","agent_id":1}', `'Run ID' is not a run ID: {"run_id":"a","agent_id":1}`],
 	[2 ** 53, "'Run ID' is not a run ID: 9007199254740992"],
 	[{}, "'Run ID' is not a run ID: an object"],

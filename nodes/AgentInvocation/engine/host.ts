@@ -83,6 +83,16 @@ export async function storedExecution(
 	}
 }
 
+/** Whether n8n has deleted this execution while it goes on. Not so where n8n does not tell. */
+export async function isDeleted(context: IExecuteFunctions): Promise<boolean> {
+	const id = context.getExecutionId();
+	try {
+		return id !== undefined && (await context.getExecutionDataById(id)) === undefined;
+	} catch {
+		return false;
+	}
+}
+
 /** Whether a failed item is output. If its error were thrown, n8n would output the node's input in its place. */
 export function continues(context: IExecuteFunctions): boolean {
 	// Of a thrown error, a model gets only the message, and from some hosts nothing.

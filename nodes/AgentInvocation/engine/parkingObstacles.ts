@@ -1,7 +1,7 @@
 import type { IExecuteFunctions } from 'n8n-workflow';
 
 import { SHORTEST_STORED_DELAY_MS } from '../waiting/schedule';
-import { hostVersion, isTool, runsInAgent, storedExecution, workflowSettings } from './host';
+import { hostVersion, isDeleted, isTool, runsInAgent, workflowSettings } from './host';
 import { TRIED_VERSIONS } from './triedVersions';
 import { whoWaits } from './whoWaits';
 
@@ -67,9 +67,7 @@ export function parkingObstacle(
 	return async () => {
 		if (engine !== undefined) return engine;
 		if (timeLeftMs() < LEAST_TIME_LEFT_MS) return "the workflow's own timeout is near";
-		if (wasRecovered && !(await storedExecution(context, context.getExecutionId()))) {
-			return 'n8n no longer stores this execution';
-		}
+		if (wasRecovered && (await isDeleted(context))) return 'n8n no longer stores this execution';
 		// Nobody waits for an execution that was parked once.
 		return wasParked ? undefined : await (waiter ??= whoWaits(context));
 	};

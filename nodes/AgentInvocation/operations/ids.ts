@@ -21,7 +21,7 @@ const AROUND_ID = /^["'`‘’“”«<([{\s]+|["'`‘’“”»>)\]}.,;\s]+$/g
 /** A longer text is no run ID, even without what is around it. */
 const LONGEST_ID = 300;
 
-const UUID = /[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}/gi;
+const UUID = /(?<![\da-z])[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}(?![\da-z])/gi;
 
 /**
  * Reads a run ID: a UUID as documented, or any other text that is one plain segment of a path. A longer text, such as
@@ -33,7 +33,7 @@ export function readRunId(value: unknown): string {
 	const isGiven =
 		typeof value === 'string' || Number.isSafeInteger(value) || typeof value === 'bigint';
 	if (isGiven && isRunId(id) && !/["{},]/.test(id)) return id;
-	const [only, ...others] = new Set(isGiven ? text.match(UUID) : []);
+	const [only, ...others] = new Set(isGiven ? text.toLowerCase().match(UUID) : []);
 	if (only !== undefined && others.length === 0) return only;
 	return fail({
 		message: text === '' ? "'Run ID' is empty" : `'Run ID' is not a run ID: ${shorten(text)}`,

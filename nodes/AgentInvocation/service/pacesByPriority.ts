@@ -7,8 +7,11 @@ import { backoffRange, isUnavailable, jittered, retryAfterMs } from './retryPoli
 /** A create; a dry run, which takes turns like one; or `poll`, which stands for every GET, also of a page of agents. */
 export type Priority = 'create' | 'dryRun' | 'poll';
 
-/** After such a time of polls that fail, in ms, it is tried whether creates are carried. */
-const LONGEST_OUTAGE_MS = 600_000;
+/** After such a time of polls that fail, in ms, a create tries. Less than {@link READ_PATIENCE_MS}, so none gives up before. */
+const LONGEST_OUTAGE_MS = 120_000;
+
+/** Of so many runs it is remembered that their polls fail for reasons of their own. */
+const MOST_FAILING = 1_000;
 
 /**
  * When requests with one API key may be sent, by what they are for. They share one pace (`pace.ts`), unless the
@@ -43,14 +46,17 @@ export class PacesByPriority {
 	/** How many creates were refused that each came after polls that were carried. One that is carried takes off half. */
 	private refusedAmidPolls = 0;
 
-	/** Two polls that got no answer of the service's own, if no other poll was carried since the first of them. */
+	/** The paths of two runs whose polls got no answer of the service's own, if nothing was carried since. */
 	private readonly unanswered = new Set<string>();
 
-	/** When the second of them failed. */
+	/** When the second of them failed, or a create after that. */
 	private unansweredSince = -Infinity;
 
-	/** Until when creates wait for a poll to be carried. */
+	/** Until when creates wait for something to be carried, as it seems. */
 	private awayUntil = -Infinity;
+
+	/** The paths of those that failed although others were carried. */
+	private readonly failing = new Set<string>();
 
 	private wasPollCarried = false;
 
@@ -67,8 +73,7 @@ export class PacesByPriority {
 	/** Until when such requests pause; creates alone may pause longer than the service asks. */
 	pausedUntilFor(priority: Priority): number {
 		const { pausedUntil } = this.paceOf(priority);
-		if (priority === 'poll') return pausedUntil;
-		return Math.max(pausedUntil, this.createsPausedUntil, this.awayUntil);
+		return priority === 'poll' ? pausedUntil : Math.max(pausedUntil, this.createsPausedUntil);
 	}
 
 	/** When the next request of any kind may be sent. */
@@ -83,7 +88,8 @@ export class PacesByPriority {
 	opensAt(priority: Priority): number {
 		if (priority === 'poll') return this.polls.opensAt;
 		const oneTooMany = this.createsUnderWay.at(-1 - this.createsCarried) ?? -Infinity;
-		return Math.max(oneTooMany + SHORT_MS, this.creates.opensAt, this.pausedUntilFor(priority));
+		const pausedUntil = Math.max(this.createsPausedUntil, this.awayUntil);
+		return Math.max(oneTooMany + SHORT_MS, this.creates.opensAt, pausedUntil);
 	}
 
 	/** Counts a request that is sent now. */
@@ -109,25 +115,35 @@ export class PacesByPriority {
 			this.pollRefusedAt = now;
 			this.refusedAmidPolls = 0;
 		} else if (answer.status !== undefined) this.wasPollCarried = true;
-		this.learnOfOutage(answer, now, path);
+		if (path.includes('/runs/')) this.learnOfOutage(answer, now, path);
 		this.polls.learn(answer, turnAt, now);
 	}
 
 	/**
-	 * If two polls in a row get no answer of the service's own, it is away, and a create would be left in doubt. So creates
-	 * wait until a poll is carried. One poll alone may fail for a reason of its run's own, and after a long time two may.
+	 * If two runs' polls in a row get no answer of the service's own, it is away, and a create would be left in doubt. So
+	 * creates wait until something is carried. After a while one of them tries, since the two may fail for reasons of their
+	 * own; then they no longer count.
 	 */
 	private learnOfOutage(answer: Answer, now: number, path: string): void {
 		if (!isUnavailable(answer)) {
-			this.unanswered.clear();
-			this.awayUntil = -Infinity;
-		} else if (leavesDoubt(answer) && this.unanswered.size < 2) {
+			this.endOutage();
+			this.failing.delete(path);
+		}
+		if (!isUnavailable(answer) || !leavesDoubt(answer) || this.failing.has(path)) return;
+		if (this.unanswered.size < 2) {
 			this.unanswered.add(path);
 			this.unansweredSince = now;
 		}
 		if (this.unanswered.size < 2 || now > this.unansweredSince + LONGEST_OUTAGE_MS) return;
 		this.createsCarried = 0;
 		this.awayUntil = now + backoffRange.longest;
+	}
+
+	private endOutage(): void {
+		if (this.failing.size > MOST_FAILING) this.failing.clear();
+		for (const path of this.unanswered) this.failing.add(path);
+		this.unanswered.clear();
+		this.awayUntil = -Infinity;
 	}
 
 	/** @param startsRun whether it was no dry run, which leaves no item in doubt */
@@ -140,6 +156,7 @@ export class PacesByPriority {
 			this.createsCarried = 0;
 			// Any other answer may be about one agent alone.
 			if (isAskedToWait || isUnavailable(answer)) this.pauseCreates(answer, turnAt, now);
+			if (isUnavailable(answer)) this.unansweredSince = now;
 		} else if (isRefused && this.areCreatesRefused) {
 			this.createsCarried = 0;
 			if (!isAskedToWait) {
@@ -151,6 +168,7 @@ export class PacesByPriority {
 		} else if (!isRefused && answer.status !== undefined && !leavesDoubt(answer)) {
 			this.createsCarried++;
 			this.createsPauseMs /= 4;
+			this.endOutage();
 		}
 		// A dry run that is carried says nothing of creates: it adds no run to those under way.
 		if (startsRun && !isRefused) this.refusedAmidPolls = Math.max(this.refusedAmidPolls - 0.5, 0);

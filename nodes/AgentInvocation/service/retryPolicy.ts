@@ -2,6 +2,9 @@ import { clock } from '../clock';
 import type { Answer } from './answer';
 import { answerKinds, type Purpose } from './answerKinds';
 
+/** How long a create is repeated if an address cannot be reached that has answered before, in ms. */
+export const UNREACHED_MS = 120_000;
+
 /** How long a request may be repeated that is not bounded by the time limit of a wait, in ms. */
 export const READ_PATIENCE_MS = 300_000;
 
@@ -59,11 +62,11 @@ export function isRefusedOrLate({ kind }: Answer): boolean {
 }
 
 /**
- * Whether the service seems to be away: nothing has answered, or something before it says so (502 and the like).
+ * Whether the service seems to be away: nothing has answered, or something before it says so (502 and the like, or a 407).
  * A 500 is the service's own.
  */
-export function isUnavailable({ status = Infinity }: Answer): boolean {
-	return status >= 502;
+export function isUnavailable({ kind, status = Infinity }: Answer): boolean {
+	return status >= 502 || kind === 'notConnected';
 }
 
 /**

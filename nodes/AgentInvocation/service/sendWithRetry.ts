@@ -10,6 +10,7 @@ import {
 	isRetriedBriefly,
 	LONGEST_REFUSED_CREATE_MS,
 	refusedBackoffMs,
+	UNREACHED_MS,
 } from './retryPolicy';
 import { requestTimeouts, type Service } from './service';
 
@@ -89,10 +90,11 @@ export async function sendWithRetry<T>(
 		// The answer before it says more about the cause.
 		if (answer.kind === 'late') return last ?? answer;
 		last = answer;
-		// An address that has answered before is right, so it can only be away.
+		// An address that has answered before is right, and probably away for minutes at most. Nothing was started.
 		const isKnown = answer.kind === 'notConnected' && service.limiter.carriedAt > -Infinity;
-		if (!isKnown && isRetriedBriefly(answer, purpose)) briefAnswers++;
-		if (!isRetried(answer, purpose, briefAnswers)) return answer;
+		const isAway = request.startsRun && isKnown && failedMs < UNREACHED_MS;
+		if (isRetriedBriefly(answer, purpose)) briefAnswers++;
+		if (!isAway && !isRetried(answer, purpose, briefAnswers)) return answer;
 		if (answer.kind === 'rateLimited') {
 			const leftMs = Math.max(service.limiter.givesUpAt(patience) - clock.now(), 0);
 			const pauseMs = Math.min(refusedBackoffMs(++refusals), leftMs);

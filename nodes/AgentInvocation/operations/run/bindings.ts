@@ -38,7 +38,8 @@ export function bind(given: GivenParameter[], hints: Set<string>): ParameterBind
 		}
 		seen.add(name);
 	}
-	const missing = given.find(({ value, isExpected }) => isExpected && isEmpty(value));
+	// An empty text may be meant.
+	const missing = given.find(({ value, isExpected }) => isExpected && (value ?? null) === null);
 	if (missing) {
 		addHint(
 			hints,

@@ -63,9 +63,10 @@ function readJsonField(
 	context: IExecuteFunctions,
 	hints: Set<string>,
 ): GivenParameter[] {
-	const stored = asText(storedIn(context, 'parametersJson') ?? '');
+	const stored = storedIn(context, 'parametersJson');
+	const text = isExpression(stored) ? asText(stored) : '';
 	const isWhole = isExpected(context, 'parametersJson') && typeof source !== 'string';
-	if (TEXT_OF_EXPRESSION.test(stored) && !stored.includes('JSON.stringify')) addHint(hints, QUOTED);
+	if (TEXT_OF_EXPRESSION.test(text) && !text.includes('JSON.stringify')) addHint(hints, QUOTED);
 	return readJson(source).map((parameter) => ({ ...parameter, isExpected: isWhole }));
 }
 
