@@ -147,6 +147,12 @@ export const found: PlantedDefect[] = [
 		'if (wasRecovered === undefined && ',
 	),
 	plant(
+		'runs in trouble of their own hold up creates again and again',
+		'service/pacesByPriority.ts',
+		' || this.failing.has(path)) return;',
+		') return;',
+	),
+	plant(
 		'a stop is not seen while a checkpoint waits',
 		'items/loop.ts',
 		"end.is === 'checkpoint' && cancel?.aborted",

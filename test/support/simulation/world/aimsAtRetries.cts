@@ -426,3 +426,30 @@ export const timedLoops: fc.Arbitrary<Part> = fc.record({
 	),
 	kills: noKills,
 });
+
+/** n8n is restarted when a poll is overdue, and does not keep what it takes for failed. */
+export const forgotten: fc.Arbitrary<Part> = fc.record({
+	service: services({ ...untroubled }),
+	executions: one(
+		executionWith({
+			...undisturbed,
+			...creates,
+			items: itemsOf(itemThatTakes(fc.integer({ min: 200_000, max: 2_000_000 })), 1, 2),
+			options: optionsWith({
+				whereToWait: fc.constant('stored'),
+				timeout: never,
+				pollInterval: never,
+				checkFirst: never,
+			}),
+			maxTries: fc.constant(0),
+			retries: fc.constant([]),
+			forgetsFailed: fc.constant(true),
+		}),
+	),
+	kills: fc
+		.record({
+			atMs: fc.integer({ min: 10_000, max: 60_000 }),
+			awayMs: fc.integer({ min: 80_000, max: 300_000 }),
+		})
+		.map((kill) => [kill]),
+});

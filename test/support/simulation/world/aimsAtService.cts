@@ -395,3 +395,57 @@ export const longQueues: fc.Arbitrary<Part> = fc.record({
 	),
 	kills: noKills,
 });
+
+/** Two runs whose polls fail for reasons of their own, such as an output that is too large for a proxy. */
+export const troubledRuns: fc.Arbitrary<Part> = fc
+	.record({
+		first: executionWith({
+			...undisturbed,
+			...creates,
+			key: fc.constant(0),
+			startsAtMs: fc.constant(0),
+			items: itemsOf(itemThatTakes(ms(30_000)), 2, 2),
+			maxTries: fc.constant(0),
+			retries: fc.constant([]),
+			options: optionsWith({
+				timeout: never,
+				pollInterval: fc.constantFrom(5, 20),
+				checkFirst: never,
+			}),
+		}),
+		others: fc.array(
+			executionWith({
+				...undisturbed,
+				...creates,
+				key: fc.constant(0),
+				startsAtMs: fc.integer({ min: 60_000, max: 3_000_000 }),
+				items: itemsOf(short, 1, 1),
+				waits: fc.boolean(),
+				maxTries: fc.constant(0),
+				retries: fc.constant([]),
+			}),
+			{ minLength: 3, maxLength: 6 },
+		),
+	})
+	.chain(({ first, others }) =>
+		fc.record({
+			service: services({
+				...untroubled,
+				faults: fc.array(
+					faultOf(
+						fc.constantFrom<FaultKind>('serverError', 'reset', 'timeout'),
+						fc.constant('poll'),
+					).map(({ fromMs: _, retryAfter: __, ...made }) => ({
+						...made,
+						share: 1,
+						status: 502,
+						ofFirst: 2,
+						untilMs: 3_500_000,
+					})),
+					{ minLength: 1, maxLength: 1 },
+				),
+			}),
+			executions: fc.constant([first, ...others]),
+			kills: noKills,
+		}),
+	);

@@ -1,5 +1,5 @@
 import type { History } from './history.cts';
-import { doubtsFew, heldUpAlone, wastesFew } from './promises/batches.cts';
+import { doubtsFew, heldUpAlone, troublesHoldUpOnce, wastesFew } from './promises/batches.cts';
 import { checksFirst, stopsAtDryRunsThatStart } from './promises/checks.cts';
 import { Facts } from './promises/facts.cts';
 import {
@@ -62,6 +62,7 @@ export const invariants: Record<string, (facts: Facts) => string[]> = {
 	'A mistake wastes few runs': wastesFew,
 	'Creates go one at a time while the service fails': doubtsFew,
 	'An item that is held up holds up no others': heldUpAlone,
+	'Two runs that are in trouble hold up others once': troublesHoldUpOnce,
 	'A Retry tries again': triesAgain,
 	'A Retry refuses last': refusesLast,
 	'Long waits are stored': parksLongWaits,

@@ -130,10 +130,13 @@ export class Network {
 		};
 	}
 
-	private faultFor({ kind, sentAt }: SeenRequest): FaultSpec | undefined {
+	private faultFor({ kind, sentAt, runId }: SeenRequest): FaultSpec | undefined {
+		const isOfFirst = (count: number) =>
+			this.history.runs.slice(0, count).some(({ id }) => id === runId);
 		return this.spec.faults.find(
 			(fault) =>
 				(fault.on === kind || fault.on === 'any') &&
+				(fault.ofFirst === undefined || isOfFirst(fault.ofFirst)) &&
 				sentAt >= (fault.fromMs ?? 0) &&
 				sentAt < (fault.untilMs ?? Infinity) &&
 				this.isMet(fault, sentAt),

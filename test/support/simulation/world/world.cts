@@ -54,6 +54,8 @@ export interface FaultSpec {
 	share: number;
 	/** In place of the share: one, two or three requests in a row meet it in each such time, in ms. */
 	everyMs?: number;
+	/** Only those about so many runs, the first ones that were started. */
+	ofFirst?: number;
 	/** Only in this time; always when absent. */
 	fromMs?: number;
 	untilMs?: number;

@@ -28,6 +28,7 @@ import {
 	stoppedTwice,
 	stops,
 	timedLoops,
+	forgotten,
 } from './aimsAtRetries.cts';
 import {
 	agentLists,
@@ -40,6 +41,7 @@ import {
 	refusedByChance,
 	risenLimits,
 	longQueues,
+	troubledRuns,
 	pausesNearTimeouts,
 } from './aimsAtService.cts';
 import { services } from './worldsServices.cts';
@@ -95,6 +97,7 @@ export const worlds: fc.Arbitrary<World> = fc
 			{ weight: 1, arbitrary: lastPolls },
 			{ weight: 1, arbitrary: setBack },
 			{ weight: 1, arbitrary: stoppedTwice },
+			{ weight: 1, arbitrary: forgotten },
 			{ weight: 1, arbitrary: timedLoops },
 			{ weight: 1, arbitrary: crowds },
 			{ weight: 1, arbitrary: leftAlone },
@@ -112,6 +115,7 @@ export const worlds: fc.Arbitrary<World> = fc
 			{ weight: 1, arbitrary: slowCredentials },
 			{ weight: 1, arbitrary: pausesNearTimeouts },
 			{ weight: 1, arbitrary: longQueues },
+			{ weight: 1, arbitrary: troubledRuns },
 		),
 		fc.nat(),
 		mostly<string>('2.41.0', 4, fc.constantFrom('1.123.81', '2.35.0', '3.0.0')),

@@ -34,6 +34,35 @@ export function wastesFew(facts: Facts): string[] {
 	});
 }
 
+/** For how long two runs' troubles may hold up creates, in ms, once; and any other create after that. */
+const TROUBLED_MS = { once: 190_000, later: 20_000 };
+
+/** Two runs whose polls fail for reasons of their own hold up others once, for two minutes, and fail none. */
+export function troublesHoldUpOnce(facts: Facts): string[] {
+	const { history } = facts;
+	const { faults, limiter, quota, odd } = history.world.service;
+	const isSo = faults.length === 1 && faults.every(({ ofFirst }) => ofFirst === 2);
+	if (!isSo || limiter || quota || odd) return [];
+	const delays = history.attempts.slice(1).flatMap((attempt) => {
+		const create = history.requests.find(
+			({ kind, execution }) => kind === 'create' && execution === attempt,
+		);
+		if (create) return [{ id: attempt.id, ms: create.sentAt - attempt.beganAt }];
+		const isGivenUp = /accepted no further/.test(attempt.error?.message ?? '');
+		return isGivenUp ? [{ id: attempt.id, ms: Infinity }] : [];
+	});
+	// Those that begin meanwhile wait for the same.
+	const held = delays.filter(({ ms }) => ms > TROUBLED_MS.later);
+	const ends = held.map(({ id, ms }) => {
+		const { beganAt } = history.attempts.find((attempt) => attempt.id === id)!;
+		return beganAt + ms;
+	});
+	const isOnce = Math.max(...ends) - Math.min(...ends) < TROUBLED_MS.later;
+	return held
+		.filter(({ ms }) => ms > TROUBLED_MS.once || !isOnce)
+		.map(({ id, ms }) => `execution ${id} was held up for ${Math.round(ms)} ms`);
+}
+
 /** By when the first runs were seen to go on, in ms after their creation. */
 const GOES_ON_MS = 8_000;
 
