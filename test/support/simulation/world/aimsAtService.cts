@@ -435,8 +435,10 @@ export const troubledRuns: fc.Arbitrary<Part> = fc
 					faultOf(
 						fc.constantFrom<FaultKind>('serverError', 'reset', 'timeout'),
 						fc.constant('poll'),
-					).map(({ fromMs: _, retryAfter: __, ...made }) => ({
+					).map((made) => ({
 						...made,
+						fromMs: 0,
+						retryAfter: undefined,
 						share: 1,
 						status: 502,
 						ofFirst: 2,
