@@ -226,3 +226,16 @@ test('no run was started twice', () => {
 	expect(new Set(others).size).toBe(others.length);
 	expect(others).toHaveLength(17);
 });
+
+test('if n8n is restarted meanwhile, a caller never takes something else for the result', async () => {
+	const { n8n, sandbox } = host;
+	const { length } = sandbox.runs.all;
+	await host.begin('callsOnce', [row('before 0'), row('before 1')]);
+	await until(() => Promise.resolve(sandbox.runs.all.length === length + 2));
+	await n8n.kill('SIGKILL');
+	await n8n.start();
+	// n8n looks for callers that still wait once a minute.
+	await new Promise((resolve) => setTimeout(resolve, 130_000));
+	const [newest] = await n8n.executions('callsOnce');
+	expect(newest!.status).toBe('crashed');
+});
