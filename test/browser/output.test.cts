@@ -11,6 +11,11 @@ const workflows = {
 	finished: nodeWorkflow('finished', { agentId: byId(1) }),
 	onTheirWay: nodeWorkflow('onTheirWay', { agentId: byId(1), waitForCompletion: false }),
 	dryRun: nodeWorkflow('dryRun', { agentId: byId(1), dryRun: true }),
+	quoted: nodeWorkflow('quoted', {
+		agentId: byId(3),
+		specifyParameters: 'json',
+		parametersJson: '={ "text": "{{ 1 + 1 }}", "seconds": "1" }',
+	}),
 	failed: nodeWorkflow('failed', { agentId: byId(5) }),
 	long: nodeWorkflow('long', {
 		agentId: { __rl: true, mode: 'list', value: 3, cachedResultName: 'Market research' },
@@ -26,6 +31,7 @@ const NAMES: Record<string, string> = {
 	finished: 'Morning briefing',
 	onTheirWay: 'Reports overnight',
 	dryRun: 'Prompt of the briefing',
+	quoted: 'Market report',
 	failed: 'Supplier check',
 	long: 'Weekly research',
 	listed: 'List of our agents',
@@ -82,6 +88,7 @@ test('a finished run is a row that begins with what it brought', async () => {
 test.each([
 	['onTheirWay', "These runs continue at the service. To get a result later, use 'Get a run'"],
 	['dryRun', 'This was a dry run.'],
+	['quoted', 'write {{ JSON.stringify($json.field) }} without quotation marks around it'],
 ] as const)('a hint says what there is to know: %s', async (workflow, hint) => {
 	await execute(workflow);
 	await output().getByText(hint).waitFor();
