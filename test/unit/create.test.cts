@@ -54,6 +54,23 @@ test.each([undefined, null, ''])(
 	},
 );
 
+test('a model whose call lacks a required value is told to give it', async () => {
+	const parameters = {
+		mappingMode: 'defineBelow',
+		value: {},
+		schema: [{ id: 'a', required: true }],
+	};
+	const said = having({ specifyParameters: 'fields', parameters });
+	const node = { type: 'agentInvocationTool' };
+	const { jsons } = await execute({ ...said, hand: { ...said.hand, node } });
+	expect(jsons).toMatchObject([
+		{
+			error: "Parameter 'a' is required and has no value",
+			advice: 'Call this tool again with a value for this parameter.',
+		},
+	]);
+});
+
 test("without waiting, what identifies the run is the node's own, whatever the service says", async () => {
 	const respond = () => json(202, { run_id: 'r', agent_id: null });
 	const { jsons } = await execute({ waits: false, hand: { respond } });

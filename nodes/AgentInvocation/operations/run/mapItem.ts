@@ -47,6 +47,7 @@ export function failAsMissing(name: string, description: string): never {
 	return fail({
 		message: `Parameter '${shorten(name)}' is required and has no value`,
 		description,
+		advice: 'Call this tool again with a value for this parameter.',
 	});
 }
 
