@@ -232,10 +232,14 @@ test('if n8n is restarted meanwhile, a caller never takes something else for the
 	const { length } = sandbox.runs.all;
 	await host.begin('callsOnce', [row('before 0'), row('before 1')]);
 	await until(() => Promise.resolve(sandbox.runs.all.length === length + 2));
+	const later = async (ms: number) => await new Promise((resolve) => setTimeout(resolve, ms));
+	// If the wait were stored, its poll would be overdue when n8n is back.
+	await later(10_000);
 	await n8n.kill('SIGKILL');
+	await later(75_000);
 	await n8n.start();
 	// n8n looks for callers that still wait once a minute.
-	await new Promise((resolve) => setTimeout(resolve, 130_000));
+	await later(130_000);
 	const [newest] = await n8n.executions('callsOnce');
 	expect(newest!.status).toBe('crashed');
 });
