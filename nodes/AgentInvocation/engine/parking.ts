@@ -84,7 +84,7 @@ export async function openParking(
 			engine,
 			timeLeftMs,
 			wasParked,
-			wasRecovered: recoveryAt > -Infinity,
+			wasRecovered: hostStart.resumedAt - hostStart.loadedAt < SHORTEST_STORED_DELAY_MS,
 		}),
 		checkpoints: engine === undefined && savesProgress(context),
 		latestEndOn: waitsEndOn - beganOn < SHORTEST_WORKFLOW_MS ? Infinity : waitsEndOn,

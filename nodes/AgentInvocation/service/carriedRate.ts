@@ -17,9 +17,9 @@ import { RecentRequests } from './recentRequests';
 /**
  * How many requests a second the service carries, by its answers. Moments are those of the clock, in ms.
  *
- * Others may use the API key too, and some services refuse requests by chance. So while a rate that was found
- * is kept, a refusal hardly lowers it. If one follows soon after a pause, the limit itself may have fallen: the
- * rate is lowered, and soon back where it was, unless the same happens again.
+ * Others may use the API key too, and some services refuse requests by chance. So while a rate that was found is kept, a
+ * refusal hardly lowers it. If one follows soon after a pause, the limit itself may have fallen: the rate is lowered, and
+ * soon back where it was, unless the same happens again.
  */
 export class CarriedRate {
 	private isLimitKnown = false;
@@ -149,17 +149,15 @@ export class CarriedRate {
 		const recoversTo = isByChance ? Math.min(this.rate, this.foundRate) : 0;
 		if (isSoon) this.former.noteSoon(from, carried);
 		const least = this.rate * LEAST_KEPT[this.isLimitKnown ? 'known' : 'unknown'];
-		// What came in a burst says little.
 		const isKnown = this.isLimitKnown || (ranMs >= SECOND && carried >= least);
 		this.find(Math.max(Math.min(carried, this.rate) * ALMOST, least), Infinity, isKnown);
 		this.recoversTo = recoversTo;
 	}
 
 	/**
-	 * Learns the limit, since the service carries requests again. If it refused for some seconds, up to a minute, its limit may be one
-	 * of a longer time than a second: what it has carried is spread over the time in which requests were sent and
-	 * the time in which it refused. A longer time is taken for an outage, which says nothing about the limit, unless the
-	 * service asked for it twice in a row.
+	 * Learns the limit, since the service carries requests again. If it refused for some seconds, its limit may be one of a
+	 * longer time than a second: what it has carried is spread over the time in which requests were sent and the time in
+	 * which it refused. More than a minute is taken for an outage, unless the service asked for it twice in a row.
 	 */
 	learnLimit(period: RefusalPeriod, now: number): void {
 		const { from, until, ranMs } = period;
@@ -176,7 +174,8 @@ export class CarriedRate {
 		}
 		const isGuess = refusedMs > SECOND && !isLong && !this.isWindowKnown;
 		const stepMs = STEP_PERIODS * (isGuess ? WINDOWS_MS.short : refusedMs);
-		this.stepMs = Math.min(Math.max(stepMs, this.stepMs * ALMOST, SECOND), 2 * this.keptMs);
+		const mostMs = Math.max(2 * RATE_KEPT_MS, this.keptMs / 4);
+		this.stepMs = Math.min(Math.max(stepMs, this.stepMs * ALMOST, SECOND), mostMs);
 		if (refusedMs <= SECOND || ranMs === 0) return;
 		const openMs = Math.max(ranMs, SECOND);
 		const carried = this.carriedASecond(from, ranMs, Math.max(this.measuredMs, refusedMs));
@@ -184,7 +183,8 @@ export class CarriedRate {
 		const windowMs = isGuess ? wholeWindow(seenMs) : seenMs;
 		this.isWindowKnown = true;
 		// Refusals that come at any rate do not lower it below one request in as long as the service refused.
-		const rate = Math.max((carried * openMs * ALMOST) / windowMs, SECOND / refusedMs);
+		const inWindow = isLong ? period.carried * SECOND : carried * openMs;
+		const rate = Math.max((inWindow * ALMOST) / windowMs, SECOND / refusedMs);
 		this.find(rate, now + this.keptMs);
 	}
 

@@ -173,7 +173,8 @@ export class Pace {
 
 	/** Begins a time in which the service refuses, and lowers the rate. */
 	private beginRefusalPeriod(from: number, isAsked: boolean): RefusalPeriod {
-		const period = { from, until: from, ranMs: this.ranMs(from), isAsked };
+		const carried = this.carried - this.carriedBefore;
+		const period = { from, until: from, ranMs: this.ranMs(from), isAsked, carried };
 		this.rate.slowDown(period, !this.wasRefused);
 		this.wasRefused = true;
 		return period;

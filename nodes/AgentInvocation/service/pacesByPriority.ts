@@ -83,13 +83,14 @@ export class PacesByPriority {
 
 	/**
 	 * When the next such request may be sent. While creates are refused alone, or leave doubt, one of them is sent at a
-	 * time, and one more for each that is carried. One that takes long keeps no others waiting.
+	 * time, and one more for each that is carried. One that takes long keeps no others waiting, unless polls fail, too.
 	 */
 	opensAt(priority: Priority): number {
 		if (priority === 'poll') return this.polls.opensAt;
 		const oneTooMany = this.createsUnderWay.at(-1 - this.createsCarried) ?? -Infinity;
+		const slowMs = this.unanswered.size < 2 ? SHORT_MS : LONGEST_OUTAGE_MS;
 		const pausedUntil = Math.max(this.createsPausedUntil, this.awayUntil);
-		return Math.max(oneTooMany + SHORT_MS, this.creates.opensAt, pausedUntil);
+		return Math.max(oneTooMany + slowMs, this.creates.opensAt, pausedUntil);
 	}
 
 	/** Counts a request that is sent now. */
@@ -125,7 +126,7 @@ export class PacesByPriority {
 	 * own; then they no longer count.
 	 */
 	private learnOfOutage(answer: Answer, now: number, path: string): void {
-		if (!isUnavailable(answer)) {
+		if (!isUnavailable(answer) && answer.kind !== 'rateLimited') {
 			this.endOutage();
 			this.failing.delete(path);
 		}
@@ -156,7 +157,10 @@ export class PacesByPriority {
 			this.createsCarried = 0;
 			// Any other answer may be about one agent alone.
 			if (isAskedToWait || isUnavailable(answer)) this.pauseCreates(answer, turnAt, now);
-			if (isUnavailable(answer)) this.unansweredSince = now;
+			if (isUnavailable(answer) && this.unanswered.size === 2) {
+				this.unansweredSince = now;
+				this.awayUntil = now + backoffRange.longest;
+			}
 		} else if (isRefused && this.areCreatesRefused) {
 			this.createsCarried = 0;
 			if (!isAskedToWait) {

@@ -1,4 +1,4 @@
-import { ALMOST, RATE_KEPT_MS, SECOND, WINDOWS_MS } from './paceTuning';
+import { ALMOST, LEAST_BY_CHANCE, RATE_KEPT_MS, SECOND, WINDOWS_MS } from './paceTuning';
 
 /** A time in which the service refuses. Moments are those of the clock, in ms. */
 export interface RefusalPeriod {
@@ -10,6 +10,8 @@ export interface RefusalPeriod {
 	ranMs: number;
 	/** Whether the service has asked for it, by `Retry-After`. */
 	isAsked: boolean;
+	/** How many requests were carried before it, since the former pause. */
+	carried: number;
 }
 
 /**
@@ -26,8 +28,8 @@ export class FormerRefusals {
 	/** The latest one that came soon after a pause: when, and how much was carried before it. */
 	private soon = { at: -Infinity, carried: 0 };
 
-	/** When the latest one ended that took longer than the windows of usual limits, and was asked for. */
-	private longUntil = -Infinity;
+	/** The latest one that took longer than the windows of usual limits, and was asked for. */
+	private long: Pick<RefusalPeriod, 'until' | 'carried'> = { until: -Infinity, carried: 0 };
 
 	noteSoon(at: number, carried: number): void {
 		this.soon = { at, carried };
@@ -39,11 +41,12 @@ export class FormerRefusals {
 		return from < this.soon.at + RATE_KEPT_MS && Math.min(ratio, 1 / ratio) >= ALMOST;
 	}
 
-	/** Whether a long refusal is asked for soon after another one: then the limit has a window that is as long. */
-	isLongWindow({ from, until, isAsked }: RefusalPeriod): boolean {
+	/** Whether a long refusal is asked for soon after another one, and as much was carried: then its window is as long. */
+	isLongWindow({ from, until, isAsked, carried }: RefusalPeriod): boolean {
 		if (!isAsked) return false;
-		const isSoon = from - this.longUntil < until - from;
-		this.longUntil = until;
-		return isSoon;
+		const isSoon = from - this.long.until < until - from;
+		const ratio = carried / this.long.carried;
+		this.long = { until, carried };
+		return isSoon && Math.min(ratio, 1 / ratio) >= LEAST_BY_CHANCE;
 	}
 }

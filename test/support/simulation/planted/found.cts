@@ -360,7 +360,7 @@ export const found: PlantedDefect[] = [
 	plant(
 		'after a server error, creates wait for one that gets no answer',
 		'service/pacesByPriority.ts',
-		'oneTooMany + SHORT_MS',
+		'oneTooMany + slowMs',
 		'(oneTooMany > 0 ? Infinity : oneTooMany)',
 	),
 	plant(
