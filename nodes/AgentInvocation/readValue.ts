@@ -45,8 +45,11 @@ function failingIn(
 	itemIndex: number,
 ): string | undefined {
 	if (typeof stored === 'object' && stored !== null) {
-		const found = Object.values(stored).map((inner) => failingIn(inner, context, itemIndex));
-		return found.find((expression) => expression !== undefined);
+		for (const inner of Object.values(stored)) {
+			const found = failingIn(inner, context, itemIndex);
+			if (found !== undefined) return found;
+		}
+		return undefined;
 	}
 	if (typeof stored !== 'string' || !isExpression(stored)) return undefined;
 	const expression = stored.slice(1);
@@ -114,13 +117,6 @@ export function readChoice<T extends string>(
 	return choice ?? refuse(value, name, choices.map((one) => `'${one}'`).join(' or '));
 }
 
-/** What n8n stores of a parameter, or within it. Expressions are as the user has written them. */
-export function storedIn(context: IExecuteFunctions, ...path: Array<string | number>): unknown {
-	let stored: unknown = context.getNode().parameters;
-	for (const key of path) stored = (stored as Record<string, unknown> | undefined | null)?.[key];
-	return stored;
-}
-
 export function isExpression(stored: unknown): boolean {
 	return typeof stored === 'string' && stored.startsWith('=');
 }
@@ -137,7 +133,7 @@ export function asStored<T extends string | boolean>(
 	name: string,
 	read: T,
 ): T {
-	const stored = storedIn(context, name) ?? read;
+	const stored = context.getNode().parameters?.[name] ?? read;
 	if (stored === read || isExpression(stored)) return read;
 	return refuse(stored, name, typeof read === 'boolean' ? `a boolean, ${read}` : `'${read}'`);
 }

@@ -44,6 +44,20 @@ async function expectRefusal(
 	});
 }
 
+test('the node, which n8n copies each time, is read as often for many fields as for few', async () => {
+	const timesRead = async (count: number) => {
+		const names = Array.from({ length: count }, (_, number) => `field ${number}`);
+		const value = Object.fromEntries(names.map((name) => [name, '={{ $json.x }}']));
+		const context = contextOf({
+			parameters: { parameters: { mappingMode: 'defineBelow', value, schema: [] } },
+		});
+		const getNode = jest.spyOn(context, 'getNode');
+		await readBindings(context, 0, () => Promise.resolve([]), new Set());
+		return getNode.mock.calls.length;
+	};
+	expect(await timesRead(200)).toBe(await timesRead(2));
+});
+
 describe('values of any kind', () => {
 	test('become text, and empty ones are left out', async () => {
 		const values = {

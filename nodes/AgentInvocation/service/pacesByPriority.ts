@@ -1,17 +1,12 @@
 import type { Answer } from './answer';
 import { leavesDoubt } from './answerKinds';
+import { LONGEST_OUTAGE_MS, Outage } from './outage';
 import { Pace } from './pace';
 import { REFUSED_AMID_POLLS, SHORT_MS } from './paceTuning';
 import { backoffRange, isUnavailable, jittered, retryAfterMs } from './retryPolicy';
 
 /** A create; a dry run, which takes turns like one; or `poll`, which stands for every GET, also of a page of agents. */
 export type Priority = 'create' | 'dryRun' | 'poll';
-
-/** After such a time of polls that fail, in ms, a create tries. Less than {@link READ_PATIENCE_MS}, so none gives up before. */
-const LONGEST_OUTAGE_MS = 120_000;
-
-/** Of so many runs it is remembered that their polls fail for reasons of their own. */
-const MOST_FAILING = 1_000;
 
 /**
  * When requests with one API key may be sent, by what they are for. They share one pace (`pace.ts`), unless the
@@ -46,17 +41,7 @@ export class PacesByPriority {
 	/** How many creates were refused that each came after polls that were carried. One that is carried takes off half. */
 	private refusedAmidPolls = 0;
 
-	/** The paths of two runs whose polls got no answer of the service's own, if nothing was carried since. */
-	private readonly unanswered = new Set<string>();
-
-	/** When the second of them failed, or a create after that. */
-	private unansweredSince = -Infinity;
-
-	/** Until when creates wait for something to be carried, as it seems. */
-	private awayUntil = -Infinity;
-
-	/** The paths of those that failed although others were carried. */
-	private readonly failing = new Set<string>();
+	private readonly outage = new Outage();
 
 	private wasPollCarried = false;
 
@@ -88,8 +73,8 @@ export class PacesByPriority {
 	opensAt(priority: Priority): number {
 		if (priority === 'poll') return this.polls.opensAt;
 		const oneTooMany = this.createsUnderWay.at(-1 - this.createsCarried) ?? -Infinity;
-		const slowMs = this.unanswered.size < 2 ? SHORT_MS : LONGEST_OUTAGE_MS;
-		const pausedUntil = Math.max(this.createsPausedUntil, this.awayUntil);
+		const slowMs = this.outage.isOn ? LONGEST_OUTAGE_MS : SHORT_MS;
+		const pausedUntil = Math.max(this.createsPausedUntil, this.outage.createsWaitUntil);
 		return Math.max(oneTooMany + slowMs, this.creates.opensAt, pausedUntil);
 	}
 
@@ -116,35 +101,10 @@ export class PacesByPriority {
 			this.pollRefusedAt = now;
 			this.refusedAmidPolls = 0;
 		} else if (answer.status !== undefined) this.wasPollCarried = true;
-		if (path.includes('/runs/')) this.learnOfOutage(answer, now, path);
+		// A poll of a run, and not a page of agents.
+		if (path.includes('/runs/')) this.outage.learn(answer, path, now);
+		if (this.outage.isOn) this.createsCarried = 0;
 		this.polls.learn(answer, turnAt, now);
-	}
-
-	/**
-	 * If two runs' polls in a row get no answer of the service's own, it is away, and a create would be left in doubt. So
-	 * creates wait until something is carried. After a while one of them tries, since the two may fail for reasons of their
-	 * own; then they no longer count.
-	 */
-	private learnOfOutage(answer: Answer, now: number, path: string): void {
-		if (!isUnavailable(answer) && answer.kind !== 'rateLimited') {
-			this.endOutage();
-			this.failing.delete(path);
-		}
-		if (!isUnavailable(answer) || !leavesDoubt(answer) || this.failing.has(path)) return;
-		if (this.unanswered.size < 2) {
-			this.unanswered.add(path);
-			this.unansweredSince = now;
-		}
-		if (this.unanswered.size < 2 || now > this.unansweredSince + LONGEST_OUTAGE_MS) return;
-		this.createsCarried = 0;
-		this.awayUntil = now + backoffRange.longest;
-	}
-
-	private endOutage(): void {
-		if (this.failing.size > MOST_FAILING) this.failing.clear();
-		for (const path of this.unanswered) this.failing.add(path);
-		this.unanswered.clear();
-		this.awayUntil = -Infinity;
 	}
 
 	/** @param startsRun whether it was no dry run, which leaves no item in doubt */
@@ -157,10 +117,7 @@ export class PacesByPriority {
 			this.createsCarried = 0;
 			// Any other answer may be about one agent alone.
 			if (isAskedToWait || isUnavailable(answer)) this.pauseCreates(answer, turnAt, now);
-			if (isUnavailable(answer) && this.unanswered.size === 2) {
-				this.unansweredSince = now;
-				this.awayUntil = now + backoffRange.longest;
-			}
+			if (isUnavailable(answer)) this.outage.noteCreate(now);
 		} else if (isRefused && this.areCreatesRefused) {
 			this.createsCarried = 0;
 			if (!isAskedToWait) {
@@ -172,7 +129,7 @@ export class PacesByPriority {
 		} else if (!isRefused && answer.status !== undefined && !leavesDoubt(answer)) {
 			this.createsCarried++;
 			this.createsPauseMs /= 4;
-			this.endOutage();
+			this.outage.end();
 		}
 		// A dry run that is carried says nothing of creates: it adds no run to those under way.
 		if (startsRun && !isRefused) this.refusedAmidPolls = Math.max(this.refusedAmidPolls - 0.5, 0);

@@ -39,7 +39,9 @@ export function bind(given: GivenParameter[], hints: Set<string>): ParameterBind
 		seen.add(name);
 	}
 	// An empty text may be meant.
-	const missing = given.find(({ value, isExpected }) => isExpected && (value ?? null) === null);
+	const missing = given.find(
+		({ value, isExpected }) => isExpected && (value === undefined || value === null),
+	);
 	if (missing) {
 		addHint(
 			hints,

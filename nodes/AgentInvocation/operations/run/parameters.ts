@@ -1,7 +1,7 @@
 import type { IExecuteFunctions } from 'n8n-workflow';
 
 import { isTool } from '../../engine/host';
-import { asStored, isExpression, readChoice, readParameter, storedIn } from '../../readValue';
+import { asStored, isExpression, readChoice, readParameter } from '../../readValue';
 import { asText, fail } from '../../failure';
 import {
 	isJsonObject,
@@ -34,23 +34,32 @@ export async function readBindings(
 		'keypair',
 		'json',
 	]);
+	// Once for an item, since n8n copies the node each time.
+	const { parameters: stored } = context.getNode();
+	const isOfTool = isTool(context);
+	// What a model need not fill in, it leaves out.
+	const isExpected: IsExpected = (...path) => !isOfTool && isExpression(storedIn(stored, ...path));
+	const mapped = async () =>
+		mapItem(context.getInputData()[itemIndex]?.json ?? {}, await listed(), hints);
 	switch (asStored(context, 'specifyParameters', how)) {
 		case 'keypair':
-			return bind(readPairs(given('parameterPairs.values', []) ?? [], context), hints);
+			return bind(readPairs(given('parameterPairs.values', []) ?? [], isExpected), hints);
 		case 'json':
-			return bind(readJsonField(given('parametersJson', '') ?? '', context, hints), hints);
+			hintAtQuoted(storedIn(stored, 'parametersJson'), hints);
+			return bind(readJsonField(given('parametersJson', '') ?? '', isExpected), hints);
 		case 'fields':
-			return bind(
-				await readFields(given('parameters', {}), context, itemIndex, listed, hints),
-				hints,
-			);
+			return bind(await readFields(given('parameters', {}), isExpected, mapped), hints);
 	}
 }
 
-/** Whether a value has an expression of its own, which then is expected to give one. */
-function isExpected(context: IExecuteFunctions, ...path: Array<string | number>): boolean {
-	// What a model need not fill in, it leaves out.
-	return !isTool(context) && isExpression(storedIn(context, ...path));
+/** Whether the value at a path of the node's parameters has an expression of its own, which then is expected to give one. */
+type IsExpected = (...path: Array<string | number>) => boolean;
+
+/** What is at a path of a node's stored parameters. Expressions are as the user has written them. */
+function storedIn(parameters: unknown, ...path: Array<string | number>): unknown {
+	let stored = parameters;
+	for (const key of path) stored = (stored as Record<string, unknown> | undefined | null)?.[key];
+	return stored;
 }
 
 const QUOTED = `'Parameters (JSON)' has expressions between quotation marks. A quotation mark or a backslash in what they give changes the JSON. ${OF_EXPRESSIONS}`;
@@ -58,25 +67,24 @@ const QUOTED = `'Parameters (JSON)' has expressions between quotation marks. A q
 /** The beginning of a text in JSON that is put together of what an expression gives. */
 const TEXT_OF_EXPRESSION = /"[^":,{}]*\{\{/;
 
-function readJsonField(
-	source: unknown,
-	context: IExecuteFunctions,
-	hints: Set<string>,
-): GivenParameter[] {
-	const stored = storedIn(context, 'parametersJson');
+function hintAtQuoted(stored: unknown, hints: Set<string>): void {
 	const text = isExpression(stored) ? asText(stored) : '';
-	const isWhole = isExpected(context, 'parametersJson') && typeof source !== 'string';
 	if (TEXT_OF_EXPRESSION.test(text) && !text.includes('JSON.stringify')) addHint(hints, QUOTED);
+}
+
+function readJsonField(source: unknown, isExpected: IsExpected): GivenParameter[] {
+	const isWhole = typeof source !== 'string' && isExpected('parametersJson');
 	return readJson(source).map((parameter) => ({ ...parameter, isExpected: isWhole }));
 }
 
-/** @param fields may be anything in a workflow that was written by hand */
+/**
+ * @param fields may be anything in a workflow that was written by hand
+ * @param mapped gives what is mapped automatically
+ */
 async function readFields(
 	fields: unknown,
-	context: IExecuteFunctions,
-	itemIndex: number,
-	listed: () => Promise<AgentParameter[]>,
-	hints: Set<string>,
+	isExpected: IsExpected,
+	mapped: () => Promise<GivenParameter[]>,
 ): Promise<GivenParameter[]> {
 	const isWellFormed =
 		isJsonObject(fields) && (isEmpty(fields.value) || isJsonObject(fields.value));
@@ -87,13 +95,11 @@ async function readFields(
 				"Choose the agent again, or set 'Specify Parameters' to 'Using JSON' to give an object.",
 		});
 	}
-	if (fields.mappingMode === 'autoMapInputData') {
-		return mapItem(context.getInputData()[itemIndex]?.json ?? {}, await listed(), hints);
-	}
+	if (fields.mappingMode === 'autoMapInputData') return await mapped();
 	const given = Object.entries(fields.value || {}).map(([id, value]) => ({
 		name: toParameterName(id),
 		value,
-		isExpected: isExpected(context, 'parameters', 'value', id),
+		isExpected: isExpected('parameters', 'value', id),
 	}));
 	const filled = new Set(given.filter(({ value }) => !isEmpty(value)).map(({ name }) => name));
 	const missing = requiredOf(fields.schema).find((name) => !filled.has(name));
@@ -108,7 +114,7 @@ function requiredOf(schema: unknown): string[] {
 		.map(({ id }) => toParameterName(toText(id)));
 }
 
-function readPairs(pairs: unknown, context: IExecuteFunctions): GivenParameter[] {
+function readPairs(pairs: unknown, isExpected: IsExpected): GivenParameter[] {
 	const isList = Array.isArray(pairs) && pairs.every((pair) => isEmpty(pair) || isJsonObject(pair));
 	if (!isList) {
 		return fail({
@@ -119,7 +125,7 @@ function readPairs(pairs: unknown, context: IExecuteFunctions): GivenParameter[]
 	const given = pairs.map((pair, index) => ({
 		name: toText(pair?.name).trim(),
 		value: pair?.value,
-		isExpected: isExpected(context, 'parameterPairs', 'values', index, 'value'),
+		isExpected: isExpected('parameterPairs', 'values', index, 'value'),
 	}));
 	if (given.some(({ name, value }) => name === '' && !isEmpty(value))) {
 		return fail({

@@ -148,7 +148,7 @@ export const found: PlantedDefect[] = [
 	),
 	plant(
 		'runs in trouble of their own hold up creates again and again',
-		'service/pacesByPriority.ts',
+		'service/outage.ts',
 		' || this.failing.has(path)) return;',
 		') return;',
 	),

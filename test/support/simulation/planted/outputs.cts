@@ -133,7 +133,7 @@ export const ofOutputs: PlantedDefect[] = [
 		'the fields that are mapped are those that the editor has loaded',
 		'operations/run/parameters.ts',
 		'await listed(), hints)',
-		"(fields.schema as any[]).map(({ id, required }) => ({ name: toParameterName(toText(id)), required: required === true, description: '' })), hints)",
+		"((context.getNodeParameter('parameters', itemIndex) as any).schema as any[]).map(({ id, required }) => ({ name: toParameterName(toText(id)), required: required === true, description: '' })), hints)",
 	),
 	plant(
 		'names are compared with their case',

@@ -1,0 +1,68 @@
+import type { Answer } from './answer';
+import { leavesDoubt } from './answerKinds';
+import { backoffRange, isUnavailable } from './retryPolicy';
+
+/** After such a time of polls that fail, in ms, a create tries. Less than {@link READ_PATIENCE_MS}, so none gives up before. */
+export const LONGEST_OUTAGE_MS = 120_000;
+
+/** Of so many runs it is remembered that their polls fail for reasons of their own. */
+const MOST_FAILING = 1_000;
+
+/**
+ * Whether the service seems to be away, by its answers to polls of runs: if those of two runs in a row are not its own, a
+ * create would be left in doubt. So creates wait until something is carried. After a while one of them tries, since the two
+ * may fail for reasons of their own; then they no longer count. Moments are those of the clock, in ms.
+ */
+export class Outage {
+	/** The paths of two runs whose polls failed, if nothing was carried since. */
+	private readonly unanswered = new Set<string>();
+
+	/** When the second of them failed, or a create after that. */
+	private since = -Infinity;
+
+	/** Until when creates wait for something to be carried. */
+	createsWaitUntil = -Infinity;
+
+	/** The paths of those that failed although others were carried. */
+	private readonly failing = new Set<string>();
+
+	get isOn(): boolean {
+		return this.unanswered.size === 2;
+	}
+
+	/**
+	 * Learns from the answer to a poll of a run.
+	 *
+	 * @param path of the request
+	 */
+	learn(answer: Answer, path: string, now: number): void {
+		if (!isUnavailable(answer) && answer.kind !== 'rateLimited') {
+			this.end();
+			this.failing.delete(path);
+		}
+		if (!isUnavailable(answer) || !leavesDoubt(answer) || this.failing.has(path)) return;
+		if (!this.isOn) {
+			this.unanswered.add(path);
+			this.since = now;
+		}
+		if (now <= this.since + LONGEST_OUTAGE_MS) this.holdCreates(now);
+	}
+
+	/** Notes that the service did not answer a create either. */
+	noteCreate(now: number): void {
+		this.since = now;
+		this.holdCreates(now);
+	}
+
+	/** Ends it, since something was carried. */
+	end(): void {
+		if (this.failing.size > MOST_FAILING) this.failing.clear();
+		for (const path of this.unanswered) this.failing.add(path);
+		this.unanswered.clear();
+		this.createsWaitUntil = -Infinity;
+	}
+
+	private holdCreates(now: number): void {
+		if (this.isOn) this.createsWaitUntil = now + backoffRange.longest;
+	}
+}
