@@ -81,6 +81,7 @@ test.each<[unknown, string]>([
 		`'Run ID' is not a run ID: ${UUID}, 223e4567-e89b-12d3-a45…`,
 	],
 	[`x/a${UUID}00`, `'Run ID' is not a run ID: x/a${UUID}00`],
+	[`x/a${UUID}`, `'Run ID' is not a run ID: x/a${UUID}`],
 	['{"run_id":"a","agent_id":1}', `'Run ID' is not a run ID: {"run_id":"a","agent_id":1}`],
 	[2 ** 53, "'Run ID' is not a run ID: 9007199254740992"],
 	[{}, "'Run ID' is not a run ID: an object"],
