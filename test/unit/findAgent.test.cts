@@ -82,6 +82,7 @@ test.each<[unknown, string]>([
 	],
 	[`x/a${UUID}00`, `'Run ID' is not a run ID: x/a${UUID}00`],
 	[`x/a${UUID}`, `'Run ID' is not a run ID: x/a${UUID}`],
+	[`x/${UUID}00`, `'Run ID' is not a run ID: x/${UUID}00`],
 	['{"run_id":"a","agent_id":1}', `'Run ID' is not a run ID: {"run_id":"a","agent_id":1}`],
 	[2 ** 53, "'Run ID' is not a run ID: 9007199254740992"],
 	[{}, "'Run ID' is not a run ID: an object"],
