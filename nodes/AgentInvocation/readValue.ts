@@ -45,11 +45,8 @@ function failingIn(
 	itemIndex: number,
 ): string | undefined {
 	if (typeof stored === 'object' && stored !== null) {
-		for (const inner of Object.values(stored)) {
-			const found = failingIn(inner, context, itemIndex);
-			if (found !== undefined) return found;
-		}
-		return undefined;
+		const inner = Object.values(stored).map((one) => failingIn(one, context, itemIndex));
+		return inner.find((expression) => expression !== undefined);
 	}
 	if (typeof stored !== 'string' || !isExpression(stored)) return undefined;
 	const expression = stored.slice(1);

@@ -1,7 +1,10 @@
 // Breaks the code in every way that StrykerJS knows, one at a time, and reports what no unit test and no world noticed.
 import { spawnSync } from 'node:child_process';
-import { readFileSync, writeFileSync } from 'node:fs';
+import { globSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
+import { parseArgs } from 'node:util';
+
+import ts from 'typescript';
 
 import { projectRoot } from '../../hosts/pack.cts';
 import { nodeAndMachine, table } from '../../hosts/report.cts';

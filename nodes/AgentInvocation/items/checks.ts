@@ -85,14 +85,8 @@ export async function checkItems(
 		note: () => {},
 	};
 	const concurrency = ofDryRuns(work.concurrency.most);
-	const checking = {
-		...work,
-		begin,
-		concurrency,
-		stopsAtFailure: true,
-		checkpointAfterMs: Infinity,
-	};
-	await new Loop(checking, items, count).run();
+	const how = { concurrency, stopsAtFailure: true, checkpointAfterMs: Infinity };
+	await new Loop({ ...work, ...how, begin }, items, count).run();
 	const wrong = new Map(
 		[...failing]
 			.flatMap(([indexes, failure]) => indexes.map((index) => [index, failure] as const))

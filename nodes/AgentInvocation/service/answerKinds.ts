@@ -39,6 +39,9 @@ const POLLED = { poll: 'untilDeadline' } as const;
 const POLLED_FROM_THE_FIRST = { ...POLLED, firstPoll: 'untilDeadline' } as const;
 const SOON_GIVEN_UP_AT_FIRST = { ...POLLED, firstPoll: 'briefly' } as const;
 
+const readOrCreated = (how: Repetition) =>
+	({ read: how, create: how, createRetryingServerErrors: how }) as const;
+
 const REDIRECTED = {
 	retried: POLLED,
 	message: 'The address redirects to another one, which the node does not follow',
@@ -73,12 +76,7 @@ const KINDS = {
 	/** 429. */
 	rateLimited: {
 		mayHaveStarted: false,
-		retried: {
-			...POLLED_FROM_THE_FIRST,
-			read: 'untilDeadline',
-			create: 'untilDeadline',
-			createRetryingServerErrors: 'untilDeadline',
-		},
+		retried: { ...POLLED_FROM_THE_FIRST, ...readOrCreated('untilDeadline') },
 		message: "The service's rate limit was exceeded for longer than the node may wait",
 		description: 'Try again later, or run fewer workflows at a time with the same API key.',
 	},
@@ -115,12 +113,7 @@ const KINDS = {
 	/** No connection was made, so the service has seen nothing. */
 	notConnected: {
 		mayHaveStarted: false,
-		retried: {
-			...SOON_GIVEN_UP_AT_FIRST,
-			read: 'briefly',
-			create: 'briefly',
-			createRetryingServerErrors: 'briefly',
-		},
+		retried: { ...SOON_GIVEN_UP_AT_FIRST, ...readOrCreated('briefly') },
 		message: 'No connection to the service could be made',
 		description:
 			"Check the host and port of the credential's 'Base URL', and that n8n can reach it from where it runs.",

@@ -18,8 +18,8 @@ export interface Subject {
 
 const nameAgent = ({ agentId }: Subject) =>
 	agentId === undefined ? 'the agent' : `agent ${agentId}`;
-const capitalizedAgentOf = ({ agentId }: Subject) =>
-	agentId === undefined ? 'The agent' : `Agent ${agentId}`;
+const capitalizedAgentOf = (subject: Subject) =>
+	nameAgent(subject).replace(/^./, (letter) => letter.toUpperCase());
 
 type SaysOfError = (subject: Subject, error: ServiceError) => Explanation;
 

@@ -113,9 +113,8 @@ export const create: Operation = {
 };
 
 function concurrency(context: IExecuteFunctions): Concurrency {
-	const maxConcurrency = readParameter(context, 0, 'options.maxConcurrency', 0);
-	const range = { ...CONCURRENCY_RANGE, whole: true };
-	const count = readNumber(maxConcurrency, 'maxConcurrency', range);
+	const given = readParameter(context, 0, 'options.maxConcurrency', 0);
+	const count = readNumber(given, 'maxConcurrency', { ...CONCURRENCY_RANGE, whole: true });
 	if (!startsRun(context, 0)) return ofDryRuns(count || Infinity);
 	return count > 0 ? fixedAt(count) : AUTOMATIC;
 }
