@@ -15,6 +15,7 @@ const leftOut = [
 		'links',
 		'load',
 		'memory',
+		'pages',
 		'planted',
 		'processes',
 		'quotaOfRuns',

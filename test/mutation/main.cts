@@ -1,6 +1,6 @@
 // Breaks the code in every way that StrykerJS knows, one at a time, and reports what no unit test and no world noticed.
 import { spawnSync } from 'node:child_process';
-import { globSync, readFileSync, writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { parseArgs } from 'node:util';
 
@@ -16,18 +16,18 @@ const CODE = 'nodes/AgentInvocation/';
 
 /** What is changed in each room, in CODE; what the editor shows is for its own tests. */
 const ROOMS = {
-	items: ['item.ts', 'items/*.ts'],
+	ground: ['*.ts'],
+	items: ['items/*.ts'],
 	engine: ['engine/*.ts'],
-	operations: ['operations/*.ts', 'operations/run/*.ts'],
+	operations: ['operations/**/*.ts'],
 	waiting: ['waiting/*.ts'],
 	service: ['service/*.ts'],
 };
 type Room = keyof typeof ROOMS;
-const SHOWN = ['operations/agentField.ts', 'operations/run/*Fields.ts', 'operations/index.ts'];
+const SHOWN = ['*.node.ts', 'labels.ts', 'operations/agentField.ts', 'operations/run/*Fields.ts'];
 
-/** Files that begin with what the editor shows. What follows from there on is changed. */
-const SHOWN_AT_FIRST = ['create', 'get'].map((name) => `operations/run/${name}.ts`);
-const SHOWN_UNTIL = /^export const \w+: Operation/;
+/** The types of what the editor shows. */
+const SHOWN_TYPE = /INodeProperties/;
 
 /** What starts runs, remembers them and stores their waits. */
 const DECIDES =
@@ -74,23 +74,66 @@ interface Unnoticed {
 	reason: string | undefined;
 }
 
-/** Measures rooms, all of them by default, and writes of each what came of it. */
+/**
+ * Measures rooms, all of them by default, and writes of each what came of it. With `--part 3/8`, it measures a part of them
+ * all: of their declarations the third, the eleventh and so on.
+ */
 async function main(): Promise<boolean> {
-	const wanted = process.argv.slice(2);
-	const rooms = (Object.keys(ROOMS) as Room[]).filter(
-		(room) => wanted.length === 0 || wanted.includes(room),
-	);
-	if (rooms.length < wanted.length) {
-		console.error(`The rooms are ${Object.keys(ROOMS).join(', ')}.`);
+	const options = { part: { type: 'string' } } as const;
+	const { values, positionals } = parseArgs({ options, allowPositionals: true });
+	const rooms = Object.keys(ROOMS) as Room[];
+	const wanted = rooms.filter((room) => positionals.length === 0 || positionals.includes(room));
+	const [part = 1, of = 1] = values.part?.split('/').map(Number) ?? [];
+	if (wanted.length < positionals.length || !(part >= 1 && part <= of)) {
+		console.error(`The rooms are ${rooms.join(', ')}. A part is given as 3/8.`);
 		return false;
 	}
+	if (values.part !== undefined) {
+		const declarations = wanted.flatMap(declarationsOf);
+		return await measure(
+			`part ${values.part}`,
+			declarations.filter((_, index) => index % of === part - 1),
+		);
+	}
 	let areGood = true;
-	for (const room of rooms) areGood = (await measure(room)) && areGood;
+	for (const room of wanted) areGood = (await measure(room, declarationsOf(room))) && areGood;
 	return areGood;
 }
 
-async function measure(room: Room): Promise<boolean> {
-	const options = ['--mutate', mutated(room), '--incrementalFile', `reports/mutation-${room}.json`];
+/** The lines of a declaration in a file, by its path in CODE. */
+interface Declaration {
+	file: string;
+	from: number;
+	to: number;
+}
+
+/** A room's functions, methods and other declarations, but for those of what the editor shows. */
+function declarationsOf(room: Room): Declaration[] {
+	const root = path.join(projectRoot, CODE);
+	const files = ts.sys.readDirectory(root, ['.ts'], SHOWN, ROOMS[room]);
+	return files.flatMap((name) => {
+		const file = path.relative(root, name);
+		const source = ts.createSourceFile(name, readFileSync(name, 'utf8'), ts.ScriptTarget.Latest);
+		const lineOf = (at: number) => source.getLineAndCharacterOfPosition(at).line + 1;
+		return source.statements
+			.flatMap((statement): ts.Node[] =>
+				ts.isClassDeclaration(statement) ? [...statement.members] : [statement],
+			)
+			.filter((node) => !ts.isImportDeclaration(node) && !isOnlyType(node))
+			.filter((node) => !(ts.isVariableStatement(node) && SHOWN_TYPE.test(node.getText(source))))
+			.map((node) => ({ file, from: lineOf(node.getStart(source)), to: lineOf(node.end) }));
+	});
+}
+
+function isOnlyType(node: ts.Node): boolean {
+	return ts.isInterfaceDeclaration(node) || ts.isTypeAliasDeclaration(node);
+}
+
+/** @param name of what is measured, in the report */
+async function measure(name: string, declarations: Declaration[]): Promise<boolean> {
+	const ranges = declarations.map(({ file, from, to }) => `${CODE}${file}:${from}-${to}`);
+	const incremental = `reports/mutation-${name.replace(/\W/g, '-')}.json`;
+	const options = ['--mutate', ranges.join(','), '--incrementalFile', incremental];
 	const config = path.join(__dirname, 'stryker.config.json');
 	const stryker = spawnSync('npx', ['stryker', 'run', config, ...options], {
 		cwd: projectRoot,
@@ -113,12 +156,9 @@ async function measure(room: Room): Promise<boolean> {
 	});
 	const deciding = all.filter(({ file }) => DECIDES.test(file));
 	const unnoticed = all.filter(({ status }) => isUnnoticed(status)).map(describe);
-	const byFile = Object.keys(files).map((file) => {
-		const name = file.slice(CODE.length);
-		return rowOf(
-			name,
-			all.filter((mutant) => mutant.file === name),
-		);
+	const byFile = Object.keys(files).map((key) => {
+		const ofFile = all.filter(({ file }) => CODE + file === key);
+		return rowOf(key.slice(CODE.length), ofFile);
 	});
 	const heads = [
 		'',
@@ -134,8 +174,9 @@ async function measure(room: Room): Promise<boolean> {
 		...(deciding.length > 0 ? [rowOf('What starts, remembers and parks runs', deciding)] : []),
 		...byFile,
 	];
-	writeRoom(room, [
-		`\`npm run test:mutation -- ${room}\` ${nodeAndMachine()}.`,
+	const given = name.startsWith('part') ? `--${name}` : name;
+	writeSection(name, [
+		`\`npm run test:mutation -- ${given}\` ${nodeAndMachine()}.`,
 		table([...heads, 'Killed (%)'], rows),
 		...survivorLines(unnoticed),
 	]);
@@ -150,26 +191,13 @@ async function measure(room: Room): Promise<boolean> {
 	);
 }
 
-/** Puts a room's section in the report, which keeps those of the others. */
-function writeRoom(room: Room, paragraphs: string[]): void {
+/** Puts a section in the report, which keeps the others. */
+function writeSection(name: string, paragraphs: string[]): void {
 	const sections = readFileSync(REPORT, 'utf8').split(/^## /m).slice(1);
-	const byRoom = new Map(sections.map((section) => [section.split('\n')[0], section.trimEnd()]));
-	byRoom.set(room, [room, ...paragraphs].join('\n\n').trimEnd());
-	const kept = Object.keys(ROOMS).flatMap((name) => byRoom.get(name) ?? []);
-	writeFileSync(REPORT, `${INTRODUCTION}${kept.map((section) => `## ${section}\n`).join('\n')}`);
-}
-
-/** What StrykerJS is to change in a room, as it reads it: patterns, and files with a range of lines. */
-function mutated(room: Room): string {
-	const patterns = ROOMS[room].map((pattern) => CODE + pattern);
-	if (room !== 'operations') return patterns.join(',');
-	const without = [...SHOWN, ...SHOWN_AT_FIRST].map((pattern) => `!${CODE}${pattern}`);
-	const ranges = SHOWN_AT_FIRST.map((file) => {
-		const lines = readFileSync(path.join(projectRoot, CODE, file), 'utf8').split('\n');
-		const from = lines.findIndex((line) => SHOWN_UNTIL.test(line)) + 1;
-		return `${CODE}${file}:${from}-${lines.length}`;
-	});
-	return [...patterns, ...without, ...ranges].join(',');
+	const byName = new Map(sections.map((section) => [section.split('\n')[0], section.trimEnd()]));
+	byName.set(name, [name, ...paragraphs].join('\n\n').trimEnd());
+	const all = [...byName.values()].map((section) => `## ${section}\n`);
+	writeFileSync(REPORT, `${INTRODUCTION}${all.join('\n')}`);
 }
 
 function isUnnoticed(status: Found['status']): boolean {
