@@ -79,7 +79,7 @@ describe('before any run is started', () => {
 	});
 
 	test('no more than a hundred checks are under way', async () => {
-		const service = { tripMs: [60_000, 60_000] as [number, number] };
+		const service = { tripMs: [4_000, 4_000] as [number, number] };
 		const { world } = await execute(checking({ count: 250, waits: false, service }));
 		const checks = world.requests.filter(isCheck);
 		expect(checks).toHaveLength(250);

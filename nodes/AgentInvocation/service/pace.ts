@@ -2,13 +2,14 @@ import type { Answer } from './answer';
 import type { RefusalPeriod } from './refusalPeriod';
 import {
 	CATCH_UP_MS,
+	FREE_AT_FIRST,
 	LEAST_BY_CHANCE,
-	MOST_UNDER_WAY_AT_FIRST,
 	PART_OF_REFUSED,
 	SECOND,
 	SHORT_MS,
 } from './paceTuning';
 import { CarriedRate } from './carriedRate';
+import { RequestsUnderWay } from './requestsUnderWay';
 import { growingPauseMs, retryAfterMs } from './retryPolicy';
 
 /**
@@ -20,6 +21,7 @@ import { growingPauseMs, retryAfterMs } from './retryPolicy';
  *   few at random. The rate goes down a little.
  * - Any other refusal pauses all requests, for as long as the service asks or for a growing time. Then they go
  *   on at the rate that the service has carried, or a little below it.
+ * - Only some requests are under way at once (`requestsUnderWay.ts`).
  *
  * `bench/limits.cts` shows what comes of it with the limiters that services have.
  */
@@ -45,7 +47,7 @@ export class Pace {
 
 	private wasRefused: boolean;
 
-	private underWay = 0;
+	private readonly underWay = new RequestsUnderWay();
 
 	private carried = 0;
 
@@ -61,9 +63,9 @@ export class Pace {
 
 	/** When the next request may be sent. */
 	get opensAt(): number {
-		const most = Math.min(this.carried + 1, MOST_UNDER_WAY_AT_FIRST);
-		const isFree = !this.wasRefused && this.underWay < most;
-		return isFree ? this.pausedUntil : Math.max(this.pausedUntil, this.nextAt);
+		const most = Math.min(this.carried + 1, FREE_AT_FIRST);
+		const isFree = !this.wasRefused && this.underWay.count < most;
+		return Math.max(this.pausedUntil, this.underWay.opensAt, isFree ? -Infinity : this.nextAt);
 	}
 
 	/** Counts a request that is sent now. */
@@ -84,7 +86,7 @@ export class Pace {
 		const from = lateMs > 0 && lateMs < CATCH_UP_MS ? due : now;
 		// If a pause was too short, one request a second is sent after the next one, until one is carried.
 		this.nextAt = this.pausesInARow > 1 ? now + SECOND : from + this.rate.apartMs;
-		this.underWay++;
+		this.underWay.add(now);
 		this.rate.take(now);
 	}
 
@@ -94,7 +96,7 @@ export class Pace {
 	 * @param turnAt when the turn of its request came
 	 */
 	learn(answer: Answer, turnAt: number, now: number): void {
-		this.underWay--;
+		this.underWay.learn(answer, turnAt, now);
 		// Requests from before a pause, or sent in it, say nothing new about the rate.
 		const isNew = turnAt >= this.pausedUntil;
 		if (answer.kind === 'rateLimited') {

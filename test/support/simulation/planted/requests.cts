@@ -9,6 +9,24 @@ export const ofRequests: PlantedDefect[] = [
 		'false',
 	),
 	plant(
+		'any number of requests may be under way at a slow service',
+		'service/requestsUnderWay.ts',
+		'if (oneTooMany === undefined) return -Infinity;',
+		'if (true) return -Infinity;',
+	),
+	plant(
+		'as many requests stay under way after time-outs',
+		'service/requestsUnderWay.ts',
+		'this.most = Math.max(count / 2, 1);',
+		'',
+	),
+	plant(
+		'time-outs of two runs alone keep other requests back',
+		'service/requestsUnderWay.ts',
+		'2 * count >= this.most',
+		'true',
+	),
+	plant(
 		'creates that are refused go before polls that have waited',
 		'service/rateLimiter.ts',
 		"paces.areCreatesRefused && this.queues.pollBefore(paces.pausedUntilFor('poll'))",

@@ -30,6 +30,7 @@ export const undisturbed = {
 };
 /** The same of services. */
 export const untroubled = {
+	workMs: never,
 	limiter: never,
 	quota: never,
 	odd: never,

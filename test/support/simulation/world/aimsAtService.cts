@@ -451,3 +451,27 @@ export const troubledRuns: fc.Arbitrary<Part> = fc
 			kills: noKills,
 		}),
 	);
+
+/** A service that works on one request after the other, and takes long for each. */
+export const slowService: fc.Arbitrary<Part> = fc.record({
+	service: services({
+		...untroubled,
+		tripMs: fc.constant<[number, number]>([20, 80]),
+		workMs: fc.constantFrom(200, 500, 1_000),
+	}),
+	executions: fc.array(
+		executionWith({
+			...undisturbed,
+			...creates,
+			key: fc.constant(0),
+			agentMode: fc.constant('id'),
+			items: itemsOf(itemThatTakes(ms(60_000)), 60, 120),
+			turns: fc.constant(1),
+			maxTries: fc.constant(0),
+			retries: fc.constant([]),
+			options: optionsWith({ timeout: never, pollInterval: never, maxConcurrency: never }),
+		}),
+		{ minLength: 1, maxLength: 3 },
+	),
+	kills: noKills,
+});

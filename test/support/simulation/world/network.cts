@@ -28,6 +28,9 @@ export class Network {
 	/** When n8n has time to send another request. */
 	private freeAt = 0;
 
+	/** When the service has done what has arrived. It does not notice that nobody waits for an answer any more. */
+	private doneAt = 0;
+
 	constructor(
 		private readonly spec: ServiceSpec,
 		private readonly service: WorldService,
@@ -85,7 +88,7 @@ export class Network {
 				answer = answerOf(fault.kind, seen, fault);
 				clock.after(REFUSED_MS, end);
 			} else {
-				clock.after(tripMs / 2, () => {
+				clock.after(tripMs / 2 + this.workFrom(seen.arrivedAt), () => {
 					const own = this.arrive(seen, options, fault);
 					if (fault?.kind === 'timeout' || fault?.kind === 'drips') return;
 					clock.after(tripMs / 2, () => {
@@ -99,6 +102,13 @@ export class Network {
 			if (sender.cancel?.aborted) onCancel();
 			sender.cancel?.addEventListener('abort', onCancel);
 		});
+	}
+
+	/** How long it takes until the service has done a request that arrives then. */
+	private workFrom(arrivedAt: number): number {
+		const { workMs = 0 } = this.spec;
+		this.doneAt = Math.max(this.doneAt, arrivedAt) + workMs;
+		return workMs && this.doneAt - arrivedAt;
 	}
 
 	private note(

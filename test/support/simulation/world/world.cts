@@ -97,6 +97,8 @@ export interface ServiceSpec {
 	pageSize: number;
 	/** Round trips, from and to. */
 	tripMs: [number, number];
+	/** How long each request takes the service, which works on one after the other and refuses none. */
+	workMs?: number;
 	limiter?: LimiterSpec;
 	/** The most runs of a key, and what happens to a create beyond. */
 	quota?: QuotaSpec;

@@ -41,6 +41,7 @@ import {
 	refusedByChance,
 	risenLimits,
 	longQueues,
+	slowService,
 	troubledRuns,
 	pausesNearTimeouts,
 } from './aimsAtService.cts';
@@ -116,6 +117,7 @@ export const worlds: fc.Arbitrary<World> = fc
 			{ weight: 1, arbitrary: pausesNearTimeouts },
 			{ weight: 1, arbitrary: longQueues },
 			{ weight: 1, arbitrary: troubledRuns },
+			{ weight: 1, arbitrary: slowService },
 		),
 		fc.nat(),
 		mostly<string>('2.41.0', 4, fc.constantFrom('1.123.81', '2.35.0', '3.0.0')),

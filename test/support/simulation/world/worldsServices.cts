@@ -142,6 +142,7 @@ export function services(own: Partial<Made> = {}): fc.Arbitrary<ServiceSpec> {
 		agents: fc.constantFrom<string[][]>(['North', 'South'], ['Straße', 'Ägypten']),
 		pageSize: fc.constantFrom(100, 1, 2),
 		tripMs: fc.constantFrom<Array<[number, number]>>([5, 5], [20, 80], [200, 900], [1_000, 5_000]),
+		workMs: sometimes(4, fc.constantFrom(20, 100, 500)),
 		limiter: sometimes(1, limiter),
 		quota: sometimes(
 			6,

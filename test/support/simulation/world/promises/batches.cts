@@ -78,7 +78,7 @@ const UNANSWERED_MS = 110_000;
  * nor do dry runs that fail.
  */
 export function heldUpAlone(facts: Facts): string[] {
-	const { limiter, quota, odd, faults, tripMs } = facts.history.world.service;
+	const { limiter, quota, odd, workMs, faults, tripMs } = facts.history.world.service;
 	const isFailure = ({ kind, status, retryAfter, on }: FaultSpec) =>
 		on === 'create' && kind === 'serverError' && status === 500 && retryAfter === undefined;
 	const areOfCreates = faults.every(
@@ -87,7 +87,7 @@ export function heldUpAlone(facts: Facts): string[] {
 			(fault.on === 'create' && fault.kind === 'timeout') ||
 			isFailure(fault),
 	);
-	if (limiter || quota || odd || !areOfCreates || tripMs[1] > 500) return [];
+	if (limiter || quota || odd || workMs || !areOfCreates || tripMs[1] > 500) return [];
 	return batchesOf(facts).flatMap(({ attempt, spec, turn, beganAt }) => {
 		if (spec.onError === 'stopWorkflow' && faults.some(isFailure)) return [];
 		const runs = facts.history.runs.filter(

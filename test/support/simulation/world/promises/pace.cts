@@ -272,3 +272,16 @@ export function doesNotFlood({ history }: Facts): string[] {
 		}),
 	);
 }
+
+/** A service that takes the longer the more requests wait for it answers most of them in time, and all creates. */
+export function keepsUnderWay({ history }: Facts): string[] {
+	const { workMs, faults } = history.world.service;
+	if (workMs === undefined || faults.length > 0) return [];
+	const late = history.requests.filter(({ fault }) => fault === 'timeout');
+	const creates = late.filter(({ kind }) => kind === 'create');
+	const most = 100 + (history.requests.length - late.length) / 2;
+	return [
+		...(creates.length > 0 ? [`${creates.length} creates have timed out`] : []),
+		...(late.length > most ? [`${late.length} requests have timed out`] : []),
+	];
+}

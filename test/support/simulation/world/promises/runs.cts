@@ -103,7 +103,8 @@ export function progressIsSaved(facts: Facts): string[] {
 				kind === 'create' && execution === attempt && status === 202 && isOwn && !isCut,
 		);
 		const firstAt = Math.min(...created.map(({ answeredAt }) => answeredAt));
-		const by = firstAt + SAVED_WITHIN_MS + 4 * service.tripMs[1];
+		const trips = created.map(({ sentAt, answeredAt }) => answeredAt - sentAt);
+		const by = firstAt + SAVED_WITHIN_MS + 4 * Math.max(service.tripMs[1], ...trips);
 		const isSaved = saves.some(({ at, why }) => why !== 'begin' && at >= firstAt && at <= by);
 		if (isSaved || endedAt <= by) return [];
 		return [

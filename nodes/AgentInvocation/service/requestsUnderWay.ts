@@ -1,0 +1,63 @@
+import type { Answer } from './answer';
+import { MOST_UNDER_WAY_AT_FIRST, SHORT_MS } from './paceTuning';
+
+/**
+ * How many requests may be under way. Some services refuse nothing, but take longer the more requests they have, until no
+ * answer comes in time. So there may be one more for each that is carried quickly, and half as many after time-outs.
+ *
+ * Moments are those of the clock, in ms.
+ */
+export class RequestsUnderWay {
+	/** When each of them was sent, ascending. */
+	private readonly sentAt: number[] = [];
+
+	private most = MOST_UNDER_WAY_AT_FIRST;
+
+	/** Whether the latest request that was carried took long. */
+	private isSlow = true;
+
+	/** When a request was last carried quickly, or `most` lowered. */
+	private keptUpAt = -Infinity;
+
+	get count(): number {
+		return this.sentAt.length;
+	}
+
+	/** When one more may be sent, unless one of them is answered before. */
+	get opensAt(): number {
+		const oneTooMany = this.sentAt.at(-Math.floor(this.most));
+		if (oneTooMany === undefined) return -Infinity;
+		// While others are carried quickly, those that take long have reasons of their own, and do not count.
+		return this.isSlow ? Infinity : oneTooMany + SHORT_MS;
+	}
+
+	/** Counts a request that is sent now. */
+	add(now: number): void {
+		this.sentAt.push(now);
+	}
+
+	/**
+	 * Learns from an answer.
+	 *
+	 * @param turnAt when the turn of its request came
+	 */
+	learn({ kind, status }: Answer, turnAt: number, now: number): void {
+		const { count } = this;
+		const sentBy = this.sentAt.filter((at) => at <= turnAt).length;
+		this.sentAt.splice(sentBy - 1, 1);
+		// What few requests meet is not due to their number.
+		const isUsed = 2 * count >= this.most;
+		if (kind === 'timedOut') {
+			// Nor is it if others were carried quickly meanwhile.
+			if (!isUsed || !this.isSlow || turnAt < this.keptUpAt) return;
+			this.most = Math.max(count / 2, 1);
+			this.keptUpAt = now;
+		} else if (kind !== 'rateLimited' && status !== undefined) {
+			this.isSlow = now - turnAt >= SHORT_MS;
+			if (!this.isSlow) this.keptUpAt = now;
+			// After time-outs, it grows by one with each round of requests.
+			const isFree = !this.isSlow && this.most >= MOST_UNDER_WAY_AT_FIRST;
+			if (isUsed) this.most += isFree ? 1 : 1 / this.most;
+		}
+	}
+}
