@@ -39,6 +39,27 @@ test('creates that are refused long before a limit can have been met are told ap
 	expect(paces.pausedUntilFor('poll')).toBe(now + 20 * SECOND);
 });
 
+test('a request that was under way before that is no longer so once it is answered', () => {
+	const client = new Client();
+	for (let n = 0; n < 40; n++) client.send('poll', carried);
+	const slow = Array.from({ length: 100 }, () => {
+		client.now = Math.max(client.now, client.paces.opensAt('poll'));
+		client.paces.take('poll', client.now);
+		return client.now;
+	});
+	client.send('create', refusal);
+	client.send('poll', carried);
+	client.send('create', refusal);
+	expect(client.paces.areCreatesRefused).toBe(true);
+	client.now += 25 * SECOND;
+	for (const sentAt of slow) client.paces.learn('poll', carried, sentAt, client.now);
+	const sentAt = client.now;
+	client.paces.take('create', sentAt);
+	client.now += 6 * SECOND;
+	client.paces.learn('create', carried, sentAt, client.now);
+	expect(client.paces.opensAt('create')).toBeLessThanOrEqual(client.now);
+});
+
 test('a refusal when as much was carried as ever is that of a limit', () => {
 	const client = new Client();
 	for (let n = 0; n < 40; n++) client.send('poll', carried);

@@ -47,15 +47,19 @@ export class Pace {
 
 	private wasRefused: boolean;
 
-	private readonly underWay = new RequestsUnderWay();
-
 	private carried = 0;
 
 	/** How much was carried before the first request after the latest pause. */
 	private carriedBefore = 0;
 
-	/** @param former the one whose rate it begins with; without a known limit, it then grows */
-	constructor(former?: Pace) {
+	/**
+	 * @param underWay those of this pace, and of others with the same API key
+	 * @param former the one whose rate it begins with; without a known limit, it then grows
+	 */
+	constructor(
+		private readonly underWay = new RequestsUnderWay(),
+		former?: Pace,
+	) {
 		this.rate = new CarriedRate(former && SECOND / former.rate.apartMs, former?.rate.former);
 		this.wasRefused = former !== undefined;
 		this.pausedUntil = former?.pausedUntil ?? -Infinity;

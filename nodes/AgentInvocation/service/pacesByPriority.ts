@@ -3,6 +3,7 @@ import { leavesDoubt } from './answerKinds';
 import { LONGEST_OUTAGE_MS, Outage } from './outage';
 import { Pace } from './pace';
 import { REFUSED_AMID_POLLS, SHORT_MS } from './paceTuning';
+import { RequestsUnderWay } from './requestsUnderWay';
 import { backoffRange, isUnavailable, jittered, retryAfterMs } from './retryPolicy';
 
 /** A create; a dry run, which takes turns like one; or `poll`, which stands for every GET, also of a page of agents. */
@@ -18,7 +19,9 @@ export type Priority = 'create' | 'dryRun' | 'poll';
  * Moments are those of the clock, in ms.
  */
 export class PacesByPriority {
-	private creates = new Pace();
+	private readonly underWay = new RequestsUnderWay();
+
+	private creates = new Pace(this.underWay);
 
 	/** The same as that of creates, unless these alone are refused. */
 	private polls = this.creates;
@@ -141,9 +144,9 @@ export class PacesByPriority {
 			const isAlone =
 				this.creates.isRefusedTooSoon(answer) || this.refusedAmidPolls >= REFUSED_AMID_POLLS;
 			if (turnAt <= this.pollRefusedAt || !isAlone) return;
-			this.polls = new Pace(this.creates);
+			this.polls = new Pace(this.underWay, this.creates);
 			this.createsCarried = 0;
-			if (!isAskedToWait) this.creates = new Pace();
+			if (!isAskedToWait) this.creates = new Pace(this.underWay);
 		}
 		this.polls.pauseUntil(now + retryAfterMs(answer));
 	}

@@ -1,8 +1,9 @@
 import type { Answer } from './answer';
+import { LONGEST_OUTAGE_MS } from './outage';
 import { MOST_UNDER_WAY_AT_FIRST, SHORT_MS } from './paceTuning';
 
 /**
- * How many requests may be under way. Some services refuse nothing, but take longer the more requests they have, until no
+ * How many requests with one API key may be under way, whatever they are for. Some services refuse nothing, but take longer the more requests they have, until no
  * answer comes in time. So there may be one more for each that is carried quickly, and half as many after time-outs.
  *
  * Moments are those of the clock, in ms.
@@ -28,7 +29,7 @@ export class RequestsUnderWay {
 		const oneTooMany = this.sentAt.at(-Math.floor(this.most));
 		if (oneTooMany === undefined) return -Infinity;
 		// While others are carried quickly, those that take long have reasons of their own, and do not count.
-		return this.isSlow ? Infinity : oneTooMany + SHORT_MS;
+		return oneTooMany + (this.isSlow ? LONGEST_OUTAGE_MS : SHORT_MS);
 	}
 
 	/** Counts a request that is sent now. */
@@ -43,8 +44,8 @@ export class RequestsUnderWay {
 	 */
 	learn({ kind, status }: Answer, turnAt: number, now: number): void {
 		const { count } = this;
-		const sentBy = this.sentAt.filter((at) => at <= turnAt).length;
-		this.sentAt.splice(sentBy - 1, 1);
+		const own = this.sentAt.filter((at) => at <= turnAt).length - 1;
+		if (own >= 0) this.sentAt.splice(own, 1);
 		// What few requests meet is not due to their number.
 		const isUsed = 2 * count >= this.most;
 		if (kind === 'timedOut') {

@@ -21,12 +21,6 @@ export const ofRequests: PlantedDefect[] = [
 		'',
 	),
 	plant(
-		'time-outs of two runs alone keep other requests back',
-		'service/requestsUnderWay.ts',
-		'2 * count >= this.most',
-		'true',
-	),
-	plant(
 		'creates that are refused go before polls that have waited',
 		'service/rateLimiter.ts',
 		"paces.areCreatesRefused && this.queues.pollBefore(paces.pausedUntilFor('poll'))",

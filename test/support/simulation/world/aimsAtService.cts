@@ -457,6 +457,14 @@ export const slowService: fc.Arbitrary<Part> = fc.record({
 	service: services({
 		...untroubled,
 		tripMs: fc.constant<[number, number]>([20, 80]),
+		quota: sometimes(
+			2,
+			quotaOf({
+				runs: fc.integer({ min: 20, max: 80 }),
+				retryAfter: fc.constantFrom(undefined, '20'),
+				isBudget: never,
+			}),
+		),
 		workMs: fc.constantFrom(200, 500, 1_000),
 	}),
 	executions: fc.array(
@@ -465,7 +473,9 @@ export const slowService: fc.Arbitrary<Part> = fc.record({
 			...creates,
 			key: fc.constant(0),
 			agentMode: fc.constant('id'),
-			items: itemsOf(itemThatTakes(ms(60_000)), 60, 120),
+			items: itemsOf(itemThatTakes(ms(60_000)), 60, 120).map((items) =>
+				items.map((item) => ({ ...item, ownKey: false })),
+			),
 			turns: fc.constant(1),
 			maxTries: fc.constant(0),
 			retries: fc.constant([]),

@@ -276,7 +276,9 @@ export function doesNotFlood({ history }: Facts): string[] {
 /** A service that takes the longer the more requests wait for it answers most of them in time, and all creates. */
 export function keepsUnderWay({ history }: Facts): string[] {
 	const { workMs, faults } = history.world.service;
-	if (workMs === undefined || faults.length > 0) return [];
+	// What is sent with one key does not know of what is sent with another.
+	const keys = new Set(history.requests.map(({ key }) => key));
+	if (workMs === undefined || faults.length > 0 || keys.size > 1) return [];
 	const late = history.requests.filter(({ fault }) => fault === 'timeout');
 	const creates = late.filter(({ kind }) => kind === 'create');
 	const most = 100 + (history.requests.length - late.length) / 2;
