@@ -1,6 +1,6 @@
 import type { Answer } from './answer';
 import { LONGEST_OUTAGE_MS } from './outage';
-import { MOST_UNDER_WAY_AT_FIRST, SHORT_MS } from './paceTuning';
+import { MOST_UNDER_WAY_AT_FIRST, QUICK_MS } from './paceTuning';
 
 /**
  * How many requests with one API key may be under way, whatever they are for. Some services refuse nothing, but take longer the more requests they have, until no
@@ -29,7 +29,7 @@ export class RequestsUnderWay {
 		const oneTooMany = this.sentAt.at(-Math.floor(this.most));
 		if (oneTooMany === undefined) return -Infinity;
 		// While others are carried quickly, those that take long have reasons of their own, and do not count.
-		return oneTooMany + (this.isSlow ? LONGEST_OUTAGE_MS : SHORT_MS);
+		return oneTooMany + (this.isSlow ? LONGEST_OUTAGE_MS : QUICK_MS);
 	}
 
 	/** Counts a request that is sent now. */
@@ -54,7 +54,7 @@ export class RequestsUnderWay {
 			this.most = Math.max(count / 2, 1);
 			this.keptUpAt = now;
 		} else if (kind !== 'rateLimited' && status !== undefined) {
-			this.isSlow = now - turnAt >= SHORT_MS;
+			this.isSlow = now - turnAt >= QUICK_MS;
 			if (!this.isSlow) this.keptUpAt = now;
 			// After time-outs, it grows by one with each round of requests.
 			const isFree = !this.isSlow && this.most >= MOST_UNDER_WAY_AT_FIRST;
