@@ -3,8 +3,9 @@ import { LONGEST_OUTAGE_MS } from './outage';
 import { MOST_UNDER_WAY_AT_FIRST, QUICK_MS } from './paceTuning';
 
 /**
- * How many requests with one API key may be under way, whatever they are for. Some services refuse nothing, but take longer the more requests they have, until no
- * answer comes in time. So there may be one more for each that is carried quickly, and half as many after time-outs.
+ * How many requests with one API key may be under way, whatever they are for. Some services refuse nothing, but take
+ * longer the more requests they have, until no answer comes in time. So there may be one more for each that is carried
+ * quickly, and half as many after time-outs.
  *
  * Moments are those of the clock, in ms.
  */
