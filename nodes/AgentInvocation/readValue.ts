@@ -45,8 +45,11 @@ function failingIn(
 	itemIndex: number,
 ): string | undefined {
 	if (typeof stored === 'object' && stored !== null) {
-		const inner = Object.values(stored).map((one) => failingIn(one, context, itemIndex));
-		return inner.find((expression) => expression !== undefined);
+		for (const inner of Object.values(stored)) {
+			const found = failingIn(inner, context, itemIndex);
+			if (found !== undefined) return found;
+		}
+		return undefined;
 	}
 	if (typeof stored !== 'string' || !isExpression(stored)) return undefined;
 	const expression = stored.slice(1);

@@ -55,7 +55,7 @@ test('a request that was under way before that is no longer so once it is answer
 	for (const sentAt of slow) client.paces.learn('poll', carried, sentAt, client.now);
 	const sentAt = client.now;
 	client.paces.take('create', sentAt);
-	client.now += 6 * SECOND;
+	client.now += 12 * SECOND;
 	client.paces.learn('create', carried, sentAt, client.now);
 	expect(client.paces.opensAt('create')).toBeLessThanOrEqual(client.now);
 });

@@ -20,7 +20,7 @@ test.each([
 	{ count: 40, workMs: 2_000, durationMs: 10 * SECOND, executions: 1, most: 60 },
 	{ count: 1_000, workMs: 200, durationMs: 2 * SECOND, executions: 1, most: 0 },
 ])(
-	'$count items and $executions executions are not in vain at $workMs ms for each request',
+	'few polls time out where each request takes the service $workMs ms ($executions × $count items)',
 	async ({ count, workMs, durationMs, executions, most }) => {
 		const batch = batchOf(count, durationMs);
 		const beside = Array<Said>(executions - 1).fill(batch);

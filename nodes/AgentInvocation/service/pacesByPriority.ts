@@ -3,7 +3,7 @@ import { leavesDoubt } from './answerKinds';
 import { LONGEST_OUTAGE_MS, Outage } from './outage';
 import { Pace } from './pace';
 import { REFUSED_AMID_POLLS, SHORT_MS } from './paceTuning';
-import { RequestsUnderWay } from './requestsUnderWay';
+import { removeSent, RequestsUnderWay } from './requestsUnderWay';
 import { backoffRange, isUnavailable, jittered, retryAfterMs } from './retryPolicy';
 
 /** A create; a dry run, which takes turns like one; or `poll`, which stands for every GET, also of a page of agents. */
@@ -114,8 +114,7 @@ export class PacesByPriority {
 	private learnFromCreate(answer: Answer, turnAt: number, now: number, startsRun: boolean): void {
 		const isRefused = answer.kind === 'rateLimited';
 		const isAskedToWait = retryAfterMs(answer) > 0;
-		const sentBy = this.createsUnderWay.filter((at) => at <= turnAt).length;
-		this.createsUnderWay.splice(sentBy - 1, 1);
+		removeSent(this.createsUnderWay, turnAt);
 		if (startsRun && leavesDoubt(answer)) {
 			this.createsCarried = 0;
 			// Any other answer may be about one agent alone.

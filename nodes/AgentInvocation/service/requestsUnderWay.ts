@@ -45,8 +45,7 @@ export class RequestsUnderWay {
 	 */
 	learn({ kind, status }: Answer, turnAt: number, now: number): void {
 		const { count } = this;
-		const own = this.sentAt.filter((at) => at <= turnAt).length - 1;
-		if (own >= 0) this.sentAt.splice(own, 1);
+		removeSent(this.sentAt, turnAt);
 		// What few requests meet is not due to their number.
 		const isUsed = 2 * count >= this.most;
 		if (kind === 'timedOut') {
@@ -62,4 +61,15 @@ export class RequestsUnderWay {
 			if (isUsed) this.most += isFree ? 1 : 1 / this.most;
 		}
 	}
+}
+
+/**
+ * Takes a request out of those that are under way.
+ *
+ * @param sentAt when each of them was sent, ascending
+ * @param turnAt when its turn came, as {@link RequestsUnderWay.learn} has it
+ */
+export function removeSent(sentAt: number[], turnAt: number): void {
+	const own = sentAt.filter((at) => at <= turnAt).length - 1;
+	if (own >= 0) sentAt.splice(own, 1);
 }
