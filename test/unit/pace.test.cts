@@ -117,6 +117,11 @@ describe('while nothing is refused', () => {
 		expect(new Client(noLimit, true, SECOND).until(SECOND - 1).sent).toHaveLength(50);
 	});
 
+	test('more may be under way once some were carried quickly', () => {
+		const client = new Client(noLimit, true, SECOND).until(3 * SECOND - 1);
+		expect(client.in(2 * SECOND, 3 * SECOND).length).toBeGreaterThan(80);
+	});
+
 	test('where it answers soon, one more may be under way for each that was carried, up to 15', () => {
 		const client = new Client(noLimit).until(0);
 		expect(client.sent).toHaveLength(1);
