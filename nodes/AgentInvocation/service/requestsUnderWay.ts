@@ -56,9 +56,8 @@ export class RequestsUnderWay {
 		} else if (kind !== 'rateLimited' && status !== undefined) {
 			this.isSlow = now - turnAt >= QUICK_MS;
 			if (!this.isSlow) this.keptUpAt = now;
-			// After time-outs, it grows by one with each round of requests.
-			const isFree = !this.isSlow && this.most >= MOST_UNDER_WAY_AT_FIRST;
-			if (isUsed) this.most += isFree ? 1 : 1 / this.most;
+			// Where all take long, it grows by no more than one with each round of requests.
+			if (isUsed) this.most += this.isSlow ? 1 / this.most : 1;
 		}
 	}
 }
