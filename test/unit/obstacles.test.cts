@@ -82,6 +82,20 @@ describe('somebody waits', () => {
 			{ type: `n8n-nodes-base.${type}`, ...(parameters && { parameters: parameters as never }) },
 		],
 	});
+	const queue = (type: string, parameters: object, typeVersion = 1): Told => ({
+		before: [
+			{ type: 'set' },
+			{ type: `n8n-nodes-base.${type}`, typeVersion, parameters: parameters as never },
+		],
+	});
+	/** The run data of nodes that n8n has executed in this order. */
+	const ranInOrder = (names: string[]) =>
+		Object.fromEntries(
+			names.map((name) => [
+				name,
+				names.flatMap((one, executionIndex) => (one === name ? [{ executionIndex }] : [])),
+			]),
+		);
 	const responder = { below: [{ type: 'set' }, { type: 'n8n-nodes-base.respondToWebhook' }] };
 	const obstacle = async (told: Told) => await whoWaits(contextOf({ mode: 'webhook', ...told }));
 
@@ -151,6 +165,7 @@ describe('somebody waits', () => {
 		['has not answered yet, perhaps in another branch', ['Webhook'], /answered/],
 		['has answered', ['Webhook', 'Respond'], /^nobody$/],
 		['has answered, one of two', ['Webhook', 'Other'], /^nobody$/],
+		['has answered an earlier call in a loop', ['Webhook', 'Respond', 'Webhook'], /answered/],
 	])('where the node that is to answer %s', async (_, names, who) => {
 		const told: Told = {
 			before: [
@@ -164,9 +179,51 @@ describe('somebody waits', () => {
 				name,
 				type: 'n8n-nodes-base.respondToWebhook',
 			})),
-			held: { resultData: { runData: Object.fromEntries(names.map((name) => [name, [{}]])) } },
+			held: { resultData: { runData: ranInOrder(names) } },
 		};
 		expect((await obstacle(told)) ?? 'nobody').toMatch(who);
+	});
+
+	const kafka = (typeVersion: number, parameters: object) =>
+		queue('kafkaTrigger', parameters, typeVersion);
+	const options = (given: object) => ({ options: given });
+
+	test.each<[string, Told]>([
+		['Kafka, which resolves the offset on success', kafka(1.3, { resolveOffset: 'onSuccess' })],
+		['Kafka, of which an expression says when', kafka(2, { resolveOffset: '={{ $json.when }}' })],
+		['Kafka 1.1 as it is by default', kafka(1.1, {})],
+		[
+			'RabbitMQ, which confirms at the end',
+			queue('rabbitmqTrigger', options({ acknowledge: 'executionFinishes' })),
+		],
+		[
+			'RabbitMQ with a number of parallel messages',
+			queue('rabbitmqTrigger', options({ parallelMessages: 5 })),
+		],
+		[
+			'AMQP, one message after the other',
+			queue('amqpTrigger', options({ parallelProcessing: false })),
+		],
+	])('behind %s', async (_, told) => {
+		expect(await obstacle({ ...told, mode: 'trigger' })).toMatch(/confirms the message/);
+		expect(await obstacle({ ...told, mode: 'retry' })).toBeUndefined();
+		expect(await obstacle({ ...told, mode: 'manual' })).toBeUndefined();
+	});
+
+	test.each<[string, Told]>([
+		['Kafka, which resolves the offset at once', kafka(1.3, { resolveOffset: 'immediately' })],
+		['Kafka 1.1 with parallel processing', kafka(1.1, options({ parallelProcessing: true }))],
+		['Kafka 1', kafka(1, {})],
+		['RabbitMQ as it is by default', queue('rabbitmqTrigger', {})],
+		[
+			'RabbitMQ, which confirms at once',
+			queue('rabbitmqTrigger', options({ acknowledge: 'immediately', parallelMessages: -1 })),
+		],
+		['AMQP as it is by default', queue('amqpTrigger', options({}))],
+		['AMQP with parallel processing', queue('amqpTrigger', options({ parallelProcessing: true }))],
+		['a trigger of another name', queue('kafkaTriggerOfMine', { resolveOffset: 'onSuccess' })],
+	])('not behind %s', async (_, told) => {
+		expect(await obstacle({ ...told, mode: 'trigger' })).toBeUndefined();
 	});
 
 	test('perhaps, where the host cannot tell', async () => {
@@ -187,7 +244,7 @@ describe('somebody waits', () => {
 			],
 		};
 		const executed = (...names: string[]) => ({
-			held: { resultData: { runData: Object.fromEntries(names.map((name) => [name, [{}]])) } },
+			held: { resultData: { runData: ranInOrder(names) } },
 		});
 
 		test('the one that was executed decides', async () => {

@@ -7,6 +7,7 @@ import type {
 } from 'n8n-workflow';
 
 import { hashOf } from '../hashOf';
+import { escapeHtml } from './nodeError';
 import { isJsonObject } from '../service/types';
 
 /** Whether the node is the tool of an AI Agent: n8n then gives its type a name that ends in 'Tool'. */
@@ -83,13 +84,20 @@ export async function storedExecution(
 	}
 }
 
-/** Whether n8n has deleted this execution while it goes on. Not so where n8n does not tell. */
+/** Whether n8n has deleted this execution although it is still running; false if n8n does not tell. */
 export async function isDeleted(context: IExecuteFunctions): Promise<boolean> {
 	const id = context.getExecutionId();
 	try {
 		return id !== undefined && (await context.getExecutionDataById(id)) === undefined;
 	} catch {
 		return false;
+	}
+}
+
+/** Shows hints in the output panel, where n8n's editor renders them as HTML. */
+export function showHints(context: IExecuteFunctions, hints: Iterable<string>): void {
+	for (const message of hints) {
+		context.addExecutionHints({ message: escapeHtml(message), location: 'outputPane' });
 	}
 }
 

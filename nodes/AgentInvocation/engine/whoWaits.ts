@@ -1,7 +1,8 @@
-import type { IDataObject, IExecuteFunctions } from 'n8n-workflow';
+import type { IExecuteFunctions, IRunData, NodeTypeAndVersion } from 'n8n-workflow';
 
 import { isJsonObject } from '../service/types';
 import { executionInMemory, storedExecution } from './host';
+import { confirmsLate, type ToldNode } from './queueTriggers';
 
 /** The modes of executions whose result nobody waits for. */
 const UNAWAITED_MODES = ['trigger', 'error'];
@@ -13,6 +14,7 @@ const ANSWERED_MODES = ['webhook', 'manual'];
 const WAITERS = {
 	starter: 'whoever started this workflow waits for its result',
 	webhook: 'the webhook, form or chat that started this workflow is answered with its result',
+	queue: 'the trigger that started this workflow waits for its end before it confirms the message',
 	caller: 'the workflow that has called this one waits for its result',
 	unknown: 'n8n does not tell who waits for the result of this workflow',
 };
@@ -28,7 +30,15 @@ export async function whoWaits(context: IExecuteFunctions): Promise<string | und
 async function whoIsKnownToWait(context: IExecuteFunctions): Promise<string | undefined> {
 	const mode = context.getMode();
 	const mayBeWebhook = ANSWERED_MODES.includes(mode);
-	if (isAnsweredLater(context, mayBeWebhook)) return WAITERS.webhook;
+	const runData = executionInMemory(context)?.resultData.runData ?? {};
+	const { name } = context.getNode();
+	const before = context.getParentNodes(name, { includeNodeParameters: true });
+	// Only one of several triggers has started this execution: the one that has run data.
+	const hasRun = (node: { name: string }) => runData[node.name] !== undefined;
+	const executed = before.some(hasRun) ? before.filter(hasRun) : before;
+	const calls = executed.filter((node) => mayBeWebhook || isWaitForCall(node));
+	if (calls.some((node) => isAnsweredLater(context, node, runData))) return WAITERS.webhook;
+	if (mode === 'trigger' && executed.some(confirmsLate)) return WAITERS.queue;
 	if (mode === 'integrated' || mode === 'retry') {
 		return (await mayCallerWait(context)) ? WAITERS.caller : undefined;
 	}
@@ -36,34 +46,22 @@ async function whoIsKnownToWait(context: IExecuteFunctions): Promise<string | un
 }
 
 /**
- * Whether a call that has started the execution, or resumed it at a Wait node, is answered only after this node. n8n
- * would answer it as soon as the execution is stored, in queue mode even if a 'Respond to Webhook' node answers.
- *
- * @param mayBeWebhook whether a webhook or a chat may have started the execution
+ * Whether a call that has started the execution at this node, or resumed it there, is answered only after our node. n8n
+ * would answer it as soon as the execution is stored, in queue mode even if a 'Respond to Webhook' node answers. In a
+ * loop, such a node may have answered an earlier call.
  */
-function isAnsweredLater(context: IExecuteFunctions, mayBeWebhook: boolean): boolean {
-	const { name } = context.getNode();
-	const before = context.getParentNodes(name, { includeNodeParameters: true });
-	// Only one of several triggers has started this execution: the one that has run data.
-	const runData = executionInMemory(context)?.resultData.runData ?? {};
-	const hasRun = (node: { name: string }) => runData[node.name] !== undefined;
-	const executed = before.some(hasRun) ? before.filter(hasRun) : before;
-	return executed
-		.filter((node) => isWaitForCall(node) || mayBeWebhook)
-		.some((node) => {
-			const mode = responseModeOf(node);
-			if (mode !== 'responseNode') return mayAnswerLater(mode);
-			const responders = context
-				.getChildNodes(node.name)
-				.filter(({ type }) => type.endsWith('.respondToWebhook'));
-			return responders.length > 0 && !responders.some(hasRun);
-		});
-}
-
-/** What n8n tells of a node. */
-interface ToldNode {
-	type: string;
-	parameters?: IDataObject;
+function isAnsweredLater(
+	context: IExecuteFunctions,
+	node: NodeTypeAndVersion,
+	runData: IRunData,
+): boolean {
+	const mode = responseModeOf(node);
+	if (mode !== 'responseNode') return mayAnswerLater(mode);
+	const responders = context
+		.getChildNodes(node.name)
+		.filter(({ type }) => type.endsWith('.respondToWebhook'));
+	const latestRunOf = ({ name }: { name: string }) => runData[name]?.at(-1)?.executionIndex ?? -1;
+	return responders.length > 0 && responders.every((one) => latestRunOf(one) <= latestRunOf(node));
 }
 
 /** Whether it is a Wait node that a call may resume, not only time. `resume` may also be an expression. */

@@ -1,7 +1,7 @@
 import type { IExecuteFunctions, INodeExecutionData, NodeOutput } from 'n8n-workflow';
 
 import { clock, orAborted } from '../clock';
-import { continues } from '../engine/host';
+import { continues, showHints } from '../engine/host';
 import { cancelledError } from '../engine/nodeError';
 import type { Parking } from '../engine/parking';
 import { requestSuspension } from '../engine/suspend';
@@ -25,8 +25,8 @@ import { hintAtInterval, hintAtSlowBegin } from './whereToWait';
 import type { LoopEnd, Work } from './work';
 
 /**
- * How long after a run was started a checkpoint is made, in ms, though others of the first items have not begun. It
- * doubles with each such checkpoint.
+ * How long after a run was started a checkpoint is made, in ms, even if some of the first items have not
+ * begun. The time doubles with each such checkpoint.
  */
 const CHECKPOINT_AFTER_MS = 5_000;
 const MOST_CHECKPOINT_DOUBLINGS = 4;
@@ -105,15 +105,15 @@ export class NodePass {
 		return [await this.outputs()];
 	}
 
-	private get startsRuns(): boolean {
+	private get mayStartRuns(): boolean {
 		return this.operation.mayStartRuns?.(this.context) ?? false;
 	}
 
 	/** See `Work`. After a resume, what the node goes on with is stored already, unless the checkpoint was early. */
 	private get checkpointAfterMs(): number {
 		const { beginning, suspension } = this.memory.opening;
-		const early = suspension?.early ?? 0;
-		const mayCheckpoint = this.startsRuns && this.parking.checkpoints;
+		const early = suspension?.earlyCheckpoints ?? 0;
+		const mayCheckpoint = this.mayStartRuns && this.parking.checkpoints;
 		if (!mayCheckpoint || (beginning === 'resume' && early === 0)) return Infinity;
 		return CHECKPOINT_AFTER_MS * 2 ** Math.min(early, MOST_CHECKPOINT_DOUBLINGS);
 	}
@@ -186,16 +186,23 @@ export class NodePass {
 
 	/** Asks the engine for a suspension, after which it runs the node again. */
 	private suspend(end: LoopEnd & { is: 'parked' | 'checkpoint' }): NodeOutput {
-		const { context, memory, source, parking, startsRuns, count } = this;
+		const { context, memory, source, parking, count } = this;
 		// Stored dates are those of the machine's clock, which may have been changed meanwhile.
 		const { changedBy } = parking.time;
 		this.noteAll((item) => (item.is === 'waiting' ? movedBy(item, changedBy) : item));
 		const resumesOn = end.is === 'parked' ? Math.ceil(clock.dateOf(end.resumesAt)) : undefined;
-		const retriesOnFail = Boolean(context.getNode().retryOnFail);
 		const isEarly = end.is === 'checkpoint' && end.isEarly;
-		const early = isEarly ? (memory.opening.suspension?.early ?? 0) + 1 : undefined;
-		const facts = { source, startsRuns, retriesOnFail, count, early };
-		memory.suspension = { ...facts, resumesOn, beganOn: clock.date(), hints: [...parking.hints] };
+		const earlyBefore = memory.opening.suspension?.earlyCheckpoints ?? 0;
+		memory.suspension = {
+			source,
+			resumesOn,
+			beganOn: clock.date(),
+			startsRuns: this.mayStartRuns,
+			retriesOnFail: Boolean(context.getNode().retryOnFail),
+			count,
+			earlyCheckpoints: isEarly ? earlyBefore + 1 : undefined,
+			hints: [...parking.hints],
+		};
 		const runs = this.items.filter(({ is }) => is === 'waiting').length;
 		return requestSuspension(context, { source, resumesOn, runs });
 	}
@@ -203,9 +210,7 @@ export class NodePass {
 	private async outputs(): Promise<INodeExecutionData[]> {
 		const { context, memory, parking, items } = this;
 		const outputs = await outputItemsOf(context, items);
-		for (const message of parking.hints) {
-			context.addExecutionHints({ message, location: 'outputPane' });
-		}
+		showHints(context, parking.hints);
 		// With Retry On Fail, n8n counts an output as a failed attempt if its first item has an `error`.
 		const mayBeRetried = context.getNode().retryOnFail && outputs[0]?.json.error !== undefined;
 		if (!mayBeRetried) memory.clear();

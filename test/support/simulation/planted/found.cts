@@ -131,8 +131,14 @@ export const found: PlantedDefect[] = [
 	plant(
 		'an answering webhook is not seen',
 		'engine/whoWaits.ts',
-		'isAnsweredLater(context, mayBeWebhook)',
-		'isAnsweredLater(context, false)',
+		'mayBeWebhook || isWaitForCall(node)',
+		'isWaitForCall(node)',
+	),
+	plant(
+		'a queue that waits for the end is not seen',
+		'engine/whoWaits.ts',
+		"if (mode === 'trigger' && executed.some(confirmsLate)) return WAITERS.queue;",
+		'',
 	),
 	plant(
 		'a caller that waits is not seen',

@@ -153,6 +153,9 @@ export const starters = fc.constantFrom<Starter[]>(
 	'chatOfNodes',
 	'evaluation',
 	'scheduleBesideWebhook',
+	'queue',
+	'queueThatWaits',
+	'scheduleBesideQueue',
 	'errorWorkflow',
 );
 

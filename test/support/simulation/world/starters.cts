@@ -14,7 +14,8 @@ interface Told {
 
 interface Trigger {
 	type: string;
-	parameters: { resume?: string; responseMode?: string; options?: { responseMode: string } };
+	typeVersion?: number;
+	parameters: Record<string, unknown>;
 }
 
 const SCHEDULE: Trigger = { type: 'n8n-nodes-base.scheduleTrigger', parameters: {} };
@@ -38,6 +39,16 @@ const CHAT_OF_NODES: Trigger = {
 	type: '@n8n/n8n-nodes-langchain.chatTrigger',
 	parameters: { options: { responseMode: 'responseNodes' } },
 };
+const QUEUE: Trigger = {
+	type: 'n8n-nodes-base.kafkaTrigger',
+	typeVersion: 2,
+	parameters: { resolveOffset: 'immediately' },
+};
+const QUEUE_THAT_WAITS: Trigger = {
+	type: 'n8n-nodes-base.kafkaTrigger',
+	typeVersion: 2,
+	parameters: { resolveOffset: 'onSuccess' },
+};
 const WAIT_FOR_CALL: Trigger = {
 	type: 'n8n-nodes-base.wait',
 	parameters: { resume: 'webhook', responseMode: 'lastNode' },
@@ -55,6 +66,14 @@ const starters: Record<Starter, Told> = {
 	evaluation: { mode: 'evaluation', isFree: false, trigger: EVALUATION },
 	// n8n runs a schedule by hand, too: then its mode does not tell that nobody waits.
 	scheduleBesideWebhook: { mode: 'manual', isFree: true, trigger: SCHEDULE, other: ANSWERING },
+	queue: { mode: 'trigger', isFree: true, trigger: QUEUE },
+	queueThatWaits: { mode: 'trigger', isFree: false, trigger: QUEUE_THAT_WAITS },
+	scheduleBesideQueue: {
+		mode: 'trigger',
+		isFree: true,
+		trigger: SCHEDULE,
+		other: QUEUE_THAT_WAITS,
+	},
 	errorWorkflow: { mode: 'error', isFree: true, trigger: SCHEDULE },
 };
 

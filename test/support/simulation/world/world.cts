@@ -166,6 +166,12 @@ export type Starter =
 	| 'evaluation'
 	/** A schedule, in a workflow with an answering webhook beside it. */
 	| 'scheduleBesideWebhook'
+	/** The trigger of a message queue, which confirms its message at once. */
+	| 'queue'
+	/** One that confirms it once the execution has ended. */
+	| 'queueThatWaits'
+	/** A schedule, in a workflow with such a trigger beside it. */
+	| 'scheduleBesideQueue'
 	| 'errorWorkflow';
 
 /** How a workflow calls another one: with all items, once for each item, or without waiting for it. */
