@@ -26,12 +26,14 @@ export function readAgent(given: unknown): GivenAgent {
 }
 
 /**
- * The one agent of a name.
+ * The one agent of a name: the only one with exactly this name, or else the only one whose name looks the same.
  *
  * @throws FailureError if there is none, or more than one
  */
 export function pickNamed(agents: Listed['byName'], name: string): Agent {
-	const [agent, ...others] = agents.get(nameKey(name)) ?? [];
+	const alike = agents.get(nameKey(name)) ?? [];
+	const exact = alike.filter((one) => one.name === name);
+	const [agent, ...others] = exact.length === 1 ? exact : alike;
 	if (!agent) {
 		return fail({
 			message: `No published agent is named '${shorten(name)}'`,
@@ -119,11 +121,11 @@ export async function agentOf(given: GivenAgent, work: ItemWork, deadline: numbe
 				description: MORE_TIME_ADVICE,
 			});
 		}
-		// A failed reading is final, and its failure is thrown. But an item that has more time reads again, and so does one
+		// A failed reading is final: awaiting it again throws its failure. But an item that has more time reads again, and so does one
 		// that is still wanted when only the item that began the reading has ended.
 		const hasEnded = reading.signal.aborted && !work.signal.aborted;
 		const isFinal = isOwn && deadline <= reading.deadline && !hasEnded;
-		if (!agents && isFinal) return pick(await reading.agents, given);
+		if (!agents && isFinal) await reading.agents;
 	}
 }
 

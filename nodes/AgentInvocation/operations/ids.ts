@@ -21,6 +21,9 @@ const AROUND_ID = /^["'`‘’“”«<([{\s]+|["'`‘’“”»>)\]}.,;\s]+$/g
 /** A longer text is no run ID, even without what is around it. */
 const LONGEST_ID = 300;
 
+/** What is left of a text without its UUID if it has no more than a label, or quotation marks and the like. */
+const LABEL = /^[^\da-z]*(run[\s_-]*id[^\da-z]*)?$/i;
+
 const UUID = /(?<![\da-z])[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}(?![\da-z])/gi;
 
 /**
@@ -32,9 +35,11 @@ export function readRunId(value: unknown): string {
 	const id = text.length > LONGEST_ID ? text : text.replace(AROUND_ID, '');
 	const isGiven =
 		typeof value === 'string' || Number.isSafeInteger(value) || typeof value === 'bigint';
+	const [uuid, ...others] = (isGiven && text.match(UUID)) || [];
+	const isOnly = others.every((other) => other.toLowerCase() === uuid?.toLowerCase());
+	if (uuid !== undefined && isOnly && LABEL.test(text.replaceAll(UUID, ''))) return uuid;
 	if (isGiven && isRunId(id) && !/["{},]/.test(id)) return id;
-	const [only, ...others] = new Set(isGiven ? text.toLowerCase().match(UUID) : []);
-	if (only !== undefined && others.length === 0) return only;
+	if (uuid !== undefined && isOnly) return uuid;
 	return fail({
 		message: text === '' ? "'Run ID' is empty" : `'Run ID' is not a run ID: ${shorten(text)}`,
 		description:

@@ -52,7 +52,8 @@ export const operationFields: INodeProperties[] = [
 			{
 				name: 'Create',
 				value: 'create',
-				description: 'Start a run of an agent and, unless told otherwise, wait for its result',
+				description:
+					"Start a run of an agent and, if 'Wait for Completion' is on, wait for its result",
 				action: 'Create a run',
 			},
 			{

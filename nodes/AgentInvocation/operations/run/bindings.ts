@@ -11,12 +11,17 @@ export interface GivenParameter {
 }
 
 /**
- * Makes bindings for the service of what the user gave: all values as text, empty ones left out, every name once.
+ * Makes bindings for the service from what the user gave: all values as text, empty ones left out, every name once.
  *
  * @param hints get one for each value that may not be what the user expects
+ * @param textOfObject the expression that turns an object into text where the values are entered
  * @throws FailureError if a value cannot be sent as text, or a name is given twice
  */
-export function bind(given: GivenParameter[], hints: Set<string>): ParameterBinding[] {
+export function bind(
+	given: GivenParameter[],
+	hints: Set<string>,
+	textOfObject = '{{ JSON.stringify($json.field) }}',
+): ParameterBinding[] {
 	const wrong = given.find(({ value }) => whyRefused(value) !== undefined);
 	if (wrong) {
 		const what = whyRefused(wrong.value);
@@ -25,7 +30,8 @@ export function bind(given: GivenParameter[], hints: Set<string>): ParameterBind
 			description:
 				what === NO_DATE || what === NO_NUMBER
 					? 'The expression could not read it, or expects another format. Correct the expression, or the value that it reads.'
-					: 'The service takes text. Give a single value, or turn it into text first, for example with {{ JSON.stringify($json.field) }}.',
+					: `The service takes text. Give a single value, or turn it into text first, for example with ${textOfObject}.`,
+			advice: 'Call this tool again with a single text or number as this value.',
 		});
 	}
 	const seen = new Set<string>();
@@ -76,7 +82,7 @@ const NO_DATE = 'not a valid date';
 
 const NO_NUMBER = 'not a number';
 
-/** What n8n makes of values that an expression joins with other text, be it a space. */
+/** What n8n turns such values into if an expression joins them with other text, even a single space. */
 const NOT_TEXT = new Map([
 	['Invalid DateTime', NO_DATE],
 	['Invalid Date', NO_DATE],

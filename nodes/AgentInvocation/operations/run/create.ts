@@ -34,6 +34,7 @@ const WAS_DRY_RUN =
 	'This was a dry run. Its output is the prompt and the parameters that a run would get.';
 
 const createOptionFields: INodeProperties[] = [
+	// Without waiting, this node sees no run finished, so none of these options has an effect.
 	...waitOptionFields.map((field) => ({ ...field, ...whileWaiting })),
 	{
 		displayName: 'Check All Items First',
@@ -143,10 +144,10 @@ async function begin(item: NotBegun, work: ItemWork): Promise<Item> {
 	if ('is' in given) return given;
 	if (!given.isDry) return await startRun(item, given, work);
 	const agentId = await findAgent(given.agent, work, beginsUntil(given.plan, work));
-	const compiled = await compile(item, agentId, given, work);
+	const answered = await sendDryRun(item, agentId, given, work);
 	work.parking.hints.add(WAS_DRY_RUN);
 	// Exactly what the service answered. What is not an object goes under `result`.
-	return done(item, [(isJsonObject(compiled) ? compiled : { result: compiled }) as IDataObject]);
+	return done(item, [(isJsonObject(answered) ? answered : { result: answered }) as IDataObject]);
 }
 
 /** The check of an item is its dry run. It passes if the service answers with success and has started no run. */
@@ -158,7 +159,7 @@ async function check(item: NotBegun, work: ItemWork): Promise<Check | undefined>
 	const { agentId } = identified;
 	return {
 		key: fingerprintOf(work.service.key, agentId, given.bindings),
-		ask: () => compile(item, agentId, given, work),
+		ask: () => sendDryRun(item, agentId, given, work),
 	};
 }
 
@@ -188,10 +189,10 @@ async function readItem(item: NotBegun, work: ItemWork): Promise<Item | GivenIte
 /**
  * Gives what the service answers to a dry run.
  *
- * @throws UnsafeError if this or an earlier dry run has started a run; UnansweredError if it is a check, and too late
- * for its create; a FailureError for any other answer
+ * @throws UnsafeError if this or an earlier dry run has started a run; UnansweredError if a check ends too late for
+ * the create that follows it; a FailureError for any other answer
  */
-async function compile(
+async function sendDryRun(
 	item: NotBegun,
 	agentId: number,
 	{ bindings, patienceMs, plan }: GivenItem,
@@ -206,10 +207,10 @@ async function compile(
 	const tooLate = whyTooLate(answer, deadline, agentId);
 	if (tooLate) throw new UnansweredError(tooLate);
 	const { baseUrl } = service;
-	const compiled = bodyOf(answer, { agentId, bindings, baseUrl });
+	const answered = bodyOf(answer, { agentId, bindings, baseUrl });
 	// The answer to a dry run has no documented shape; the answer to a create always has this status.
-	if (!isRun(compiled) || statusOf(compiled) !== 'pending') return compiled;
-	const run = { baseUrl, agentId, runId: String(compiled.run_id) };
+	if (!isRun(answered) || statusOf(answered) !== 'pending') return answered;
+	const run = { baseUrl, agentId, runId: String(answered.run_id) };
 	// The item is noted as in doubt, so that no later attempt begins it and an error names the run.
 	note({ ...item, is: 'inDoubt', agentId, run });
 	throw new UnsafeError(startedByDryRun(run));

@@ -36,7 +36,7 @@ export function mapItem(
 	if (names.length > 0 && given.every(({ value }) => isEmpty(value))) {
 		addHint(
 			hints,
-			`Some input items have no field with a value that is named like one of the agent's parameters (${few(names.map(shorten))}), so their runs get no values.`,
+			`In some input items, no field with the name of one of the agent's parameters (${few(names.map(shorten))}) has a value, so their runs get no values.`,
 		);
 	}
 	return given;

@@ -46,7 +46,7 @@ export async function readBindings(
 			return bind(readPairs(given('parameterPairs.values', []) ?? [], isExpected), hints);
 		case 'json':
 			hintAtQuoted(storedIn(stored, 'parametersJson'), hints);
-			return bind(readJsonField(given('parametersJson', '') ?? '', isExpected), hints);
+			return readJsonField(given('parametersJson', '') ?? '', isExpected, hints);
 		case 'fields':
 			return bind(await readFields(given('parameters', {}), isExpected, mapped), hints);
 	}
@@ -64,6 +64,9 @@ function storedIn(parameters: unknown, ...path: Array<string | number>): unknown
 
 const QUOTED = `'Parameters (JSON)' has expressions between quotation marks. A quotation mark or a backslash in what they give changes the JSON. ${OF_EXPRESSIONS}`;
 
+/** How an object becomes the text of a value in JSON: once as text, once more as JSON. */
+const WITHIN_JSON = '{{ JSON.stringify(JSON.stringify($json.field)) }}';
+
 /** The beginning of a text in JSON that is put together of what an expression gives. */
 const TEXT_OF_EXPRESSION = /"[^":,{}]*\{\{/;
 
@@ -72,9 +75,17 @@ function hintAtQuoted(stored: unknown, hints: Set<string>): void {
 	if (TEXT_OF_EXPRESSION.test(text) && !text.includes('JSON.stringify')) addHint(hints, QUOTED);
 }
 
-function readJsonField(source: unknown, isExpected: IsExpected): GivenParameter[] {
-	const isWhole = typeof source !== 'string' && isExpected('parametersJson');
-	return readJson(source).map((parameter) => ({ ...parameter, isExpected: isWhole }));
+function readJsonField(
+	source: unknown,
+	isExpected: IsExpected,
+	hints: Set<string>,
+): ParameterBinding[] {
+	const isOfExpression = isExpected('parametersJson');
+	const given = readJson(source, isOfExpression).map((one) => ({
+		...one,
+		isExpected: isOfExpression,
+	}));
+	return bind(given, hints, typeof source === 'string' ? WITHIN_JSON : undefined);
 }
 
 /**

@@ -7,10 +7,11 @@ import type { GivenParameter } from './bindings';
  * Reads parameters that are given as JSON: as text, or as the value of an expression. They are an object of
  * names and values, or an array of objects with name and value.
  *
+ * @param hasExpressions whether a text has expressions in it
  * @throws FailureError if they are neither
  */
-export function readJson(source: unknown): GivenParameter[] {
-	const json = typeof source === 'string' ? parseJson(source) : source;
+export function readJson(source: unknown, hasExpressions = false): GivenParameter[] {
+	const json = typeof source === 'string' ? parseJson(source, hasExpressions) : source;
 	if (isPlainObject(json)) {
 		const nameOf = (name: string) => (typeof source === 'string' ? withoutPlace(name) : name);
 		const given = Object.entries(json).map(([name, value]) => ({ name: nameOf(name), value }));
@@ -56,9 +57,9 @@ export const OF_EXPRESSIONS =
 	'For the value of an expression, write {{ JSON.stringify($json.field) }} without quotation marks around it.';
 
 /** The parsed JSON. If it is an object, its names have their {@link withoutPlace | places} before them. */
-function parseJson(source: string): unknown {
+function parseJson(source: string, hasExpressions: boolean): unknown {
 	// `trim` also removes a byte order mark.
-	const json = source.trim();
+	const json = hasExpressions ? withoutGaps(source.trim()) : source.trim();
 	if (json === '') {
 		return refuseJson(
 			"'Parameters (JSON)' is empty",
@@ -73,6 +74,15 @@ function parseJson(source: string): unknown {
 		const reason = `The JSON reader says: ${asError(thrown).message}`;
 		return refuseJson("'Parameters (JSON)' is not valid JSON", `${OF_EXPRESSIONS} ${reason}`);
 	}
+}
+
+/** Puts `null` where an expression that gives nothing has left no value. */
+function withoutGaps(source: string): string {
+	let isText = false;
+	return source.replace(/\\.|"|:(?=\s*[,}])/gs, (found) => {
+		if (found === '"') isText = !isText;
+		return found === ':' && !isText ? ': null' : found;
+	});
 }
 
 /**

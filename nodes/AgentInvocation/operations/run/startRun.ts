@@ -20,8 +20,7 @@ import { isRefusedOrLate, retryAfterMs } from '../../service/retryPolicy';
 import { sendWithRetry } from '../../service/sendWithRetry';
 import { hasSucceeded } from '../../service/runStatus';
 import { isRunId, type ParameterBinding } from '../../service/types';
-import { nameKey } from '../../textKey';
-import { finishedRunOf, outputOf, resultOfNow } from '../../waiting/output';
+import { finishedRunOf, outputOf, resultUnderOptions } from '../../waiting/output';
 import { beginWait, type WaitStart } from '../../waiting/wait';
 import { dropOldReading, findAgent, type GivenAgent } from '../findAgent';
 import { beginsUntil, MORE_TIME_ADVICE, type WaitPlan } from '../../items/waitPlan';
@@ -140,14 +139,14 @@ export function continueFrom(
 	if (!run || (!plan.waits && own.is === 'done' && own.outputs.length > 0)) return own;
 	const seen = own.is === 'done' ? finishedRunOf(own) : undefined;
 	if (own.is === 'done' && seen) {
-		const result = resultOfNow(own, plan.options);
+		const result = resultUnderOptions(own, plan.options);
 		// A failed run that is an error under the current options is polled like any other: the item fails, or
 		// begins again.
 		if (result.is === 'done' || hasSucceeded(seen)) return result;
 	}
 	// A run that was given by its ID and not seen yet may not exist.
 	const isSeen = own.is !== 'waiting' || own.wait.wasSeen;
-	const lastSeen = isSeen || !plan.waits ? { run_id: run.runId, status: 'pending' } : undefined;
+	const lastSeen = isSeen ? { run_id: run.runId, status: 'pending' } : undefined;
 	const mayBeginAgain = plan.startsRuns;
 	return waitOrOutput(own, run, work, plan, { lastSeen, mayBeginAgain, isDueNow: true });
 }
@@ -157,7 +156,7 @@ function waitOrOutput(
 	item: Item,
 	run: KnownRun,
 	{ parking, isOnTrial = false }: ItemWork,
-	{ waits, options, where, startsRuns }: WaitPlan,
+	{ waits, options, where }: WaitPlan,
 	known: Omit<WaitStart, 'options' | 'where' | 'isOnTrial'>,
 ): Item {
 	const begun = { options, where, isOnTrial, ...known };
@@ -172,7 +171,7 @@ function waitOrOutput(
 	}
 	const { lastSeen } = known;
 	if (waits || !lastSeen) return waiting;
-	if (startsRuns) parking.hints.add(RUNS_CONTINUE);
+	parking.hints.add(RUNS_CONTINUE);
 	return done(waiting, [outputOf(lastSeen, run)], { isNotWaitedFor: true });
 }
 
@@ -197,8 +196,7 @@ export function fingerprintOf(
 	agent: GivenAgent,
 	bindings: ParameterBinding[],
 ): string {
-	const key = typeof agent === 'number' ? agent : nameKey(agent);
 	// In whatever order the user gives them, they are the same.
 	const values = bindings.map(({ name, value }) => JSON.stringify([name, value])).sort();
-	return hashOf([service, key, values]);
+	return hashOf([service, agent, values]);
 }
