@@ -55,7 +55,7 @@ export function measureLimits(): Measured[] {
 export const limitHeads = [
 	'Limit',
 	'Retry-After',
-	...paces.flatMap(([name]) => [`${name}: carried`, 'refused', 'silence (s)']),
+	...paces.flatMap(([name]) => [`${name}: carried`, `${name}: refused`, `${name}: silence (s)`]),
 ];
 
 /** A row for each case. */

@@ -63,7 +63,7 @@ async function main(): Promise<void> {
 	if (values.limits) return;
 	const parts = [
 		'# Benchmarks',
-		`\`npm run bench${quick ? ' -- --quick' : ''}\` ${nodeAndMachine()}, Node.js ${process.versions.node}. One run; compare by ratio.`,
+		`\`npm run bench${quick ? ' -- --quick' : ''}\` ${nodeAndMachine()}, Node.js ${process.versions.node}. All figures are from one run: compare ratios, not absolute values.`,
 	];
 	for (const section of sections) {
 		if (values.simulated && !section.isSimulated) continue;

@@ -82,7 +82,7 @@ export function limits(): string {
 
 \`npm run bench -- --limits\` ${nodeAndMachine()}, Node.js ${process.versions.node}.
 
-Simulated: clients that always have a request to send, for ten minutes, with a round trip of 50 ms where no other is named. The worst of three seeds. This node's own pace, beside the adaptive retry mode of the AWS SDKs and octokit's plugins for throttling and retries, both written down from their public source. 'Carried' is the share of the limit that was used; it may exceed 1, since a window or a bucket is full at first. 'Silence' is the longest time in which nothing was carried, after the first window. AWS' mode does not heed Retry-After, and octokit's has ten requests under way at the most.
+Simulated: clients that always have a request to send, for ten minutes, with a round trip of 50 ms where no other is named. Each figure is the worst of three seeds. The table compares this node's own pace with the adaptive retry mode of the AWS SDKs and with octokit's plugins for throttling and retries, both rewritten here from their public source. 'Carried' is the share of the limit that was used; it may exceed 1, since a window or a bucket is full at first. 'Silence' is the longest time in which nothing was carried, after the first window. AWS' mode ignores Retry-After, and octokit's plugins have at most ten requests under way.
 
 ${table(limitHeads, limitRows(measured))}
 

@@ -21,8 +21,8 @@ export interface Failure {
 	/** What a model that uses the node as its tool is to do, if it cannot do what the description says. */
 	advice?: string;
 	/**
-	 * If an expression cannot be evaluated, and nothing else is said: the context of n8n's error, with
-	 * which its editor explains that (docs/n8n.md, Errors).
+	 * If an expression cannot be evaluated: the context of n8n's error. With it, the editor shows n8n's own explanation
+	 * instead of this message, so it is left out if the message says more (docs/n8n.md, Errors).
 	 */
 	expression?: Record<string, unknown>;
 }

@@ -105,7 +105,7 @@ export type Item = Known &
 				isUnsuccessful?: boolean;
 				/** Its run is output without waiting for its end. */
 				isNotWaitedFor?: boolean;
-				/** What the agent has written is JSON, and is output as what it says. */
+				/** The agent's output is JSON text, and is output parsed. */
 				isJson?: boolean;
 		  }
 		| {
@@ -185,13 +185,14 @@ export function unlessEmpty(records: Item[]): Item[] | undefined {
 
 function naming(run: KnownRun | undefined, failure: Failure): Failure {
 	const { message, description, details } = failure;
-	const isNamed = !run || details.run_id !== undefined;
-	const all = isNamed ? details : { ...details, agent_id: run.agentId, run_id: run.runId };
+	// If the details have the run's ID, the message names it already.
+	const unnamed = details.run_id === undefined ? run : undefined;
+	const all = unnamed ? { ...details, agent_id: unnamed.agentId, run_id: unnamed.runId } : details;
 	return {
 		...failure,
 		// n8n's own explanation would hide the run.
-		expression: isNamed ? failure.expression : undefined,
-		message: bound(isNamed ? message : `${message}${nameRun(run)}`),
+		expression: unnamed ? undefined : failure.expression,
+		message: bound(unnamed ? `${message}${nameRun(unnamed)}` : message),
 		description: bound(description),
 		details: boundAll(all),
 	};

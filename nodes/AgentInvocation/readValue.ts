@@ -61,7 +61,7 @@ function failingIn(
 	}
 }
 
-/** `minValue` and `maxValue` are those of the parameter's `typeOptions`. */
+/** `minValue` and `maxValue` are those of the parameter's `typeOptions`, except that a field with `orZero` has the minimum 0. */
 export interface Range {
 	minValue: number;
 	maxValue?: number;

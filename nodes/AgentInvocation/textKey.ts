@@ -1,15 +1,15 @@
 /** Characters that may come with a pasted text, and that nobody sees. */
 export const INVISIBLE = /[\u00AD\u200B-\u200F\u202A-\u202E\u2060\u2066-\u2069\uFEFF]/g;
 
-/** A text without what nobody sees in it and around it. */
+/** A text without invisible characters and surrounding space. */
 export function visibleIn(text: string): string {
 	return text.replace(INVISIBLE, '').trim();
 }
 
 /**
  * Gives the same key for texts that look the same. It ignores case, invisible characters, the width of spaces, and Unicode
- * form ('é' has two). Capitals bring together letters that share one, and make 'SS' of 'ß'. The text is put into small
- * letters first, since 'ẞ' has no other capital. A final 'ς' becomes 'σ', since the text may be part of a longer one.
+ * form ('é' has two). Upper case brings together letters that share a capital, and turns 'ß' into 'SS'. Lower case comes
+ * first, since 'ẞ' is a capital already and would stay. A final 'ς' becomes 'σ', since the text may be part of a longer one.
  */
 export function textKey(text: string): string {
 	const letters = text.toLowerCase().toUpperCase().toLowerCase().replaceAll('ς', 'σ');

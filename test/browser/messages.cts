@@ -260,7 +260,7 @@ export const errors: Row[] = [
 			rows: [{ agent: 1 }, { agent: 9_998 }, { agent: 9_999 }],
 		},
 		'Item 1 and 1 other did not pass the check: Agent 9998 was not found',
-		"These items did not pass either: 2. 'Check All Items First' is on, so this attempt has begun no item.",
+		"These items did not pass either: 2. 'Check All Items First' is on, so this attempt has started no run.",
 	],
 	[
 		"'Check All Items First' is on, and a check gets no answer of the service",
@@ -269,7 +269,7 @@ export const errors: Row[] = [
 			fault: of(29, { kind: 'html', status: 200 }),
 		},
 		'Item 0 could not be checked: The answer did not come from the agent invocation service',
-		"'Check All Items First' is on, so this attempt has begun no item.",
+		"'Check All Items First' is on, so this attempt has started no run.",
 	],
 	[
 		"'Max Concurrency' is too high",
@@ -373,7 +373,7 @@ export const errors: Row[] = [
 		'the address redirects',
 		creating(12, answer(307, '', { location: '/elsewhere' })),
 		'The address redirects to another one, which the node does not follow',
-		'Enter the final address (often only https instead of http)',
+		"Enter the final address as 'Base URL' in the credential (often the same with https instead of http)",
 	],
 	[
 		'the credential is changed while a run is waited for',
@@ -397,7 +397,7 @@ export const errors: Row[] = [
 		"the run is another agent's",
 		{ parameters: get(1, '11111111-2222-4333-8444-555555555555') },
 		'The run was not found (run 11111111-2222-4333-8444-555555555555 of agent 1)',
-		"If you have entered its ID, check it, and that 'Agent' is the agent that the run was created with",
+		"If you entered its ID, check the ID, and make sure that 'Agent' is the agent that the run was created with",
 	],
 	[
 		'a parameter has a wrong name',
@@ -581,7 +581,7 @@ export const errors: Row[] = [
 ];
 
 const stayed = (why: string) =>
-	`The wait stayed in memory, where a restart of n8n ends it: ${why}. Its runs continue at the service in any case.`;
+	`The wait stayed in memory, where a restart of n8n ends it: ${why}. The runs continue at the service in any case.`;
 
 /** What the node says above its output. */
 export const hints: Array<[setting: string, situation: Situation, message: string]> = [
@@ -604,12 +604,12 @@ export const hints: Array<[setting: string, situation: Situation, message: strin
 		stayed("the workflow's setting 'Execution Logic' ('Execution Order' in n8n 1) is not v1"),
 	],
 	[
-		"the workflow's own timeout is near",
+		"the workflow's own timeout, or n8n's (EXECUTIONS_TIMEOUT), is near",
 		{
 			parameters: wait({ pollInterval: 65 }, { seconds: 5 }),
 			settings: { executionTimeout: 125 },
 		},
-		stayed("the workflow's own timeout is near"),
+		stayed("the workflow's own timeout, or n8n's (EXECUTIONS_TIMEOUT), is near"),
 	],
 	[
 		'a webhook is answered with the result',

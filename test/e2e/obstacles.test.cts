@@ -214,7 +214,7 @@ test('a workflow that is called and left is stored, and has its results', async 
 
 test.each([
 	['oldOrder', "'Execution Logic' ('Execution Order' in n8n 1) is not v1"],
-	['shortOfTime', "the workflow's own timeout is near"],
+	['shortOfTime', "the workflow's own timeout, or n8n's (EXECUTIONS_TIMEOUT), is near"],
 ])('%s: the wait stays in memory', async (id, why) => {
 	expect(await outputs(ids[id]!, 'Run')).toEqual([`${id} 0`, `${id} 1`]);
 	expect(await hintsOf(id)).toContain(why);

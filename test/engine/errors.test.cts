@@ -53,7 +53,7 @@ describe('an unknown parameter, an unknown agent and a bad key give different, h
 			parameters: getRun(3, UNKNOWN_RUN),
 			code: 'run_not_found',
 			message: `The run was not found (run ${UNKNOWN_RUN} of agent 3)`,
-			remedy: 'If you have entered its ID, check it',
+			remedy: 'If you entered its ID, check the ID',
 		},
 		{
 			what: 'a bad key',

@@ -68,7 +68,7 @@ export function makeReport(seen: Map<string, Outcome[]>): string {
 	return `${[
 		'# What happens to an execution when n8n stops',
 		'',
-		`In a real n8n, with a run of one item under way. For each moment, with the workflow's setting "Save execution progress" off and on, n8n is killed (SIGKILL), or asked to end and given five seconds (SIGTERM), and started again; the service goes on meanwhile. "Then nothing" is what n8n does by itself. "Then Retry" is what "Retry with original workflow" does with an execution that has not succeeded.`,
+		`A real n8n executes a workflow with one run. At each moment, with the workflow's setting "Save execution progress" off and on, n8n is killed (SIGKILL), or asked to stop and given five seconds (SIGTERM). It is then started again; the service keeps running. "Then nothing" is what n8n does by itself. "Then Retry" is what "Retry with original workflow" does with an execution that has not succeeded.`,
 		'',
 		`Every cell holds for all ${hosts.length} hosts: n8n 2 and n8n 1, each with SQLite and PostgreSQL, each ended with SIGKILL and SIGTERM. Where some differ, they are named.`,
 		'',
@@ -79,7 +79,7 @@ export function makeReport(seen: Map<string, Outcome[]>): string {
 		'- success: the output, as if nothing had happened.',
 		'- crashed: n8n says that the execution stopped before it finished. Its run, if one was started, goes on at the service.',
 		'- same run: Retry gives the output of the run that the execution had started.',
-		"- new run: Retry starts a run and gives its output. n8n had kept nothing of the node's work, and an earlier run goes on at the service. While the first run is created, this is so even if progress is saved: storing a note before that would cost every execution a pass of n8n's engine, and Retry would refuse runs that were never asked for.",
+		"- new run: Retry starts a run and gives its output. n8n had kept nothing of the node's work, and an earlier run goes on at the service. If n8n stops while the first run is being created, this happens even if progress is saved. To prevent it, the node would have to store a note first. That would cost every execution a pass of n8n's engine, and Retry would refuse to start runs that were never requested.",
 		'- next node skipped: n8n 1 disables the first node with which it resumes an execution that has waited. In such a Retry, this is the node after this one. The result is in the execution.',
 		'',
 		"No run is started twice, except by the user's own Retry of an execution of which n8n had kept nothing. No result is lost if n8n had kept the run.",

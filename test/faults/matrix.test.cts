@@ -176,7 +176,7 @@ function makeReport(): string {
 		'',
 		"Every operation meets every fault, in n8n's engine and over real HTTP: once, so that the next request is answered as usual, and lasting. `UPDATE_REPORT=1 npm run test:faults` writes this page; the test fails when something else happens.",
 		'',
-		'Each cell says what comes of a fault that happens once, and then, where that differs, of one that lasts:',
+		'Each cell says what happens if the fault occurs once and, where that differs, what happens if it lasts:',
 		'',
 		"- **result**: the operation's result, as without the fault.",
 		'- **error**: an error says what went wrong. No run was started.',

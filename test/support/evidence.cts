@@ -271,7 +271,7 @@ function simulatedWorlds(report: Report): string {
 	const broken = said(report, /; (\d+) broke a promise/);
 	// The report of 2026-11-28 says so of what it found.
 	const which = report.text.includes('The promise was wrong')
-		? '. It had promised too much, and was corrected. The others have not been repeated since'
+		? '. That promise was too strong, and was corrected. The situations were not repeated afterwards'
 		: '';
 	return `${worlds} random situations: ${broken} broke a promise${which}`;
 }
@@ -311,7 +311,7 @@ function sharedKey(report: Report): string {
 function limits(report: Report): string {
 	const rows = tableWith(report, 'This node: carried');
 	const carried = rows.map((row) => Number(row['This node: carried']));
-	const refused = Math.max(...rows.map((row) => parseFloat(row.refused!))) / 100;
+	const refused = Math.max(...rows.map((row) => parseFloat(row['This node: refused']!))) / 100;
 	const missed = tableWith(report, 'Missed').length;
 	return `${rows.length} limits, with windows of 1 to 60 s: the node uses ${percent(Math.min(...carried))} to ${percent(Math.max(...carried))} of each (above 100% if it allows a burst at first; the target is 85%), with up to ${percent(refused)} of the requests refused (the target is 5%). ${missed} of them miss a target; the report has the reasons`;
 }
@@ -411,7 +411,7 @@ export function evidencePage(): string {
 	});
 	return `# Evidence
 
-This page lists what was measured. A [sandbox](../sandbox/openapi.yaml) or a simulated service stands in for the service; nothing was measured with the service itself. Most reports come from one session on a machine with two cores, and say whether other work ran at the same time. The last table names the commit of each report. It is often an older one: in particular, Soak, Soak in queue mode, Crowds and Mutation measured the node of before 2026-11-24, most of whose code has changed since. 'n8n 2' is 2.40.7 in reports dated before 2026-11-24, and 2.41.1 since then.
+This page lists what was measured. A [sandbox](../sandbox/openapi.yaml) or a simulated service stands in for the service; nothing was measured with the service itself. Most reports come from one session on a machine with two cores, and say whether other work ran at the same time. The last table names the commit of each report. This is often an older one. In particular, Soak, Soak in queue mode, Crowds and Mutation measured the node as it was before 2026-11-24; most of its code has changed since. 'n8n 2' is 2.40.7 in reports dated before 2026-11-24, and 2.41.1 since then.
 
 ${table(['Claim', 'What was seen', 'Measured in', 'Report'], claims)}
 

@@ -149,7 +149,7 @@ describe('if items are wrong', () => {
 			"Item 2 and 2 others did not pass the check: Parameter 'tag' of agent 1 cannot be 'e0t0i2'",
 		);
 		expect(error?.description).toContain('These items did not pass either: 4, 5.');
-		expect(error?.description).toContain('so this attempt has begun no item.');
+		expect(error?.description).toContain('so this attempt has started no run.');
 		expect(error?.context).toMatchObject({ itemIndex: 2, details: { http_status: 400 } });
 	});
 
@@ -265,7 +265,7 @@ describe('if a check gets no answer', () => {
 			const { world, error } = await execute(checking({ count: 3, hand }));
 			expect(world.requests.every(isCheck)).toBe(true);
 			expect(error?.message).toMatch(/^Item \d could not be checked: /);
-			expect(error?.description).toContain('so this attempt has begun no item.');
+			expect(error?.description).toContain('so this attempt has started no run.');
 			// It would not help.
 			expect(error?.description).not.toContain('On Error');
 		},

@@ -281,7 +281,7 @@ describe('fields', () => {
 			const hints = new Set<string>();
 			await read(mapped, { ...listing({ name: 'region' }, { name: 'day' }), hints });
 			expect([...hints]).toEqual([
-				"Some input items have no field with a value that is named like one of the agent's parameters (region, day), so their runs get no values.",
+				"In some input items, no field with the name of one of the agent's parameters (region, day) has a value, so their runs get no values.",
 			]);
 			hints.clear();
 			await read(mapped, { ...listing({ name: 'region' }, { name: 'city' }), hints });

@@ -57,7 +57,7 @@ export async function findChosenAgent(
 	const isFound = (read: Agent[]) => read.some(({ id }) => id === given);
 	const read = async () => listedOf(await readKeptAgents(service, question, Infinity, isFound));
 	const agents = await read();
-	// Asked again, the list is read anew: the agent may have been published since.
+	// The same question twice in a row makes `readKeptAgents` read the list again: the agent may have been published since.
 	return pick(isIn(agents, given) ? agents : await read(), given);
 }
 

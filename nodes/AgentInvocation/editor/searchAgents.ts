@@ -32,7 +32,7 @@ export async function searchAgents(
 			fail({
 				message: 'The organization has no published agents',
 				description:
-					'Publish one in the service and open this list again. If it has some, the API key in the credential belongs to another organization.',
+					'Publish one in the service and open this list again. If your organization has published agents, the API key in the credential belongs to another organization.',
 			});
 		}
 		const shown = agents.slice(offset, end);

@@ -7,10 +7,9 @@ import {
 
 import { failureOf, sentences, type Failure, type FailureDetails } from '../failure';
 import type { RunOfItem } from '../item';
+import type { Context } from '../service/credential';
 import { WORD_JOINER } from '../storedText';
 import { bound, few } from '../wording';
-
-type Context = IExecuteFunctions | ILoadOptionsFunctions;
 
 /**
  * Turns a failure into n8n's error: a `NodeApiError` if the service answered, else a `NodeOperationError`.
@@ -30,8 +29,8 @@ export function toNodeError(
 			: apiError(context, failure);
 	if (Object.keys(details).length > 0) error.context.details = { ...details };
 	if (otherRuns.length > 0) error.context.runs = otherRuns.map((run) => ({ ...run }));
-	// The editor would show only n8n's explanation, and not the runs.
-	if (otherRuns.length === 0) Object.assign(error.context, expression);
+	// With other runs, the editor would show only n8n's explanation, and not the runs.
+	else Object.assign(error.context, expression);
 	if (itemIndex !== undefined) error.context.itemIndex = itemIndex;
 	const description = sentences(failure.description, references(details, otherRuns));
 	return inWords(error, harmless(message), escapeHtml(description));

@@ -23,8 +23,8 @@ export const hostStart = { loadedAt: clock.now(), resumedAt: Infinity };
 
 /**
  * How long n8n's recovery may take after the first resume, in ms. Recovery reads executions that are running,
- * and a moment later overwrites their status with 'crashed'. So for the first of these times no resumed
- * execution may end, and for the second none may be parked again.
+ * and a moment later overwrites their status with 'crashed'. So no resumed execution
+ * may end until `beforeEnds` has passed, and none may be parked again until `beforeParks` has passed.
  */
 const RECOVERY_MS = { beforeEnds: 30_000, beforeParks: 60_000 };
 
@@ -45,9 +45,9 @@ export interface Parking extends Pass {
 	hints: Set<string>;
 }
 
-/** Dates of the node's first pass in an execution, in ms since the epoch. In a loop, the node has many. */
+/** What the node's first pass in an execution found. In a loop, it has many passes. Dates are ms since the epoch. */
 export interface ExecutionTimes {
-	/** When that was. */
+	/** When that pass began. */
 	firstBeganOn: number;
 	/** When n8n is to end the execution, as it then told; absent if never. */
 	endsOn?: number;
@@ -76,7 +76,8 @@ export async function openParking(
 	const engine = await engineObstacle(context, passesResponse);
 	const time = new PassTime();
 	const waitsEndOn = latestEndOf(context, execution);
-	const recoveryAt = isResumed ? startOfRecovery(clock.now()) : -Infinity;
+	if (isResumed) hostStart.resumedAt = Math.min(hostStart.resumedAt, clock.now());
+	const recoveryAt = isResumed && wasJustStarted() ? hostStart.resumedAt : -Infinity;
 	const timeLeftMs = () => waitsEndOn - time.date();
 	return {
 		time,
@@ -84,7 +85,7 @@ export async function openParking(
 			engine,
 			timeLeftMs,
 			wasParked,
-			wasRecovered: hostStart.resumedAt - hostStart.loadedAt < SHORTEST_STORED_DELAY_MS,
+			wasRecovered: wasJustStarted(),
 		}),
 		checkpoints: engine === undefined && savesProgress(context),
 		latestEndOn: waitsEndOn - beganOn < SHORTEST_WORKFLOW_MS ? Infinity : waitsEndOn,
@@ -95,23 +96,18 @@ export async function openParking(
 }
 
 /**
- * The moment of the clock at which n8n's recovery may have begun; -Infinity if n8n was not just started. A park
- * lasts at least 65 s. So if the first resume comes sooner than that after n8n loaded the node, that park began
- * before it was loaded: n8n has just started.
- *
- * @param now the moment at which an execution is resumed
+ * Whether n8n had just been started when it first resumed an execution. A park lasts at least 65 s. If the first resume
+ * comes sooner than that after n8n loaded the node, that park began before n8n was started.
  */
-function startOfRecovery(now: number): number {
-	hostStart.resumedAt = Math.min(hostStart.resumedAt, now);
-	const { loadedAt, resumedAt } = hostStart;
-	return resumedAt - loadedAt < SHORTEST_STORED_DELAY_MS ? resumedAt : -Infinity;
+function wasJustStarted(): boolean {
+	return hostStart.resumedAt - hostStart.loadedAt < SHORTEST_STORED_DELAY_MS;
 }
 
 /**
  * When a wait has to end because of the workflow's own timeout or n8n's, in ms since the epoch; parked time counts.
  * n8n's date is too late if the execution was resumed before this node first ran in it, so the workflow's timeout is
- * also counted from the execution's beginning. For a retry, n8n gives the beginning of the retried execution, so that
- * of the node's first run is used.
+ * also counted from the execution's beginning. For a retry, n8n gives the beginning of the retried execution, so the
+ * beginning of the node's first pass is used instead.
  */
 function latestEndOf(
 	context: IExecuteFunctions,
@@ -126,8 +122,8 @@ function latestEndOf(
 }
 
 /**
- * Whether n8n may save the execution's progress. By default it counts as yes, except for an execution that is
- * started by hand, which a person watches.
+ * Whether n8n may save the execution's progress. The default setting counts as yes, except in an execution that was
+ * started by hand, since a person watches it.
  */
 function savesProgress(context: IExecuteFunctions): boolean {
 	const { saveExecutionProgress = 'DEFAULT' } = workflowSettings(context) ?? {};

@@ -57,7 +57,7 @@ interface ParkingFacts {
 	wasRecovered: boolean;
 }
 
-/** Why the execution may not be parked now, as the end of a sentence; the promise gives undefined if it may. */
+/** Gives a function that tells why the execution may not be parked now, as the end of a sentence, or undefined if it may. */
 export function parkingObstacle(
 	context: IExecuteFunctions,
 	{ engine, timeLeftMs, wasParked, wasRecovered }: ParkingFacts,
@@ -66,7 +66,8 @@ export function parkingObstacle(
 	let waiter: Promise<string | undefined> | undefined;
 	return async () => {
 		if (engine !== undefined) return engine;
-		if (timeLeftMs() < LEAST_TIME_LEFT_MS) return "the workflow's own timeout is near";
+		if (timeLeftMs() < LEAST_TIME_LEFT_MS)
+			return "the workflow's own timeout, or n8n's (EXECUTIONS_TIMEOUT), is near";
 		if (wasRecovered && (await isDeleted(context))) return 'n8n no longer stores this execution';
 		// Nobody waits for an execution that was parked once.
 		return wasParked ? undefined : await (waiter ??= whoWaits(context));

@@ -33,8 +33,8 @@ export interface Suspension {
 	retriesOnFail: boolean;
 	/** How many items the node has. */
 	count: number;
-	/** How many checkpoints in a row were made before all of the first items had begun; absent after any other. */
-	early?: number;
+	/** How many early checkpoints in a row were made, each before all of the first items had begun; absent otherwise. */
+	earlyCheckpoints?: number;
 	/** The hints for the output panel so far. */
 	hints: string[];
 }
@@ -95,9 +95,9 @@ export async function carryOut(
 }
 
 /**
- * Puts the action's entry on the stack, before n8n does so itself. In between, n8n may save progress; a retry
- * from there would find only the entry that is to go on, switch that off, and output the node's input.
- * Entries of the action are passed over, however many there are.
+ * Puts the action's entry on the stack before n8n does so itself. n8n may save progress in between. A Retry from that
+ * save would find only the entry with which the node goes on, switch it off, and output the node's input. On resume, n8n
+ * passes over the action's entries, however many there are.
  *
  * Behind it goes an entry whose node is not in the workflow. Without that, n8n's 'Retry with currently saved
  * workflow' would give all entries of the node the same node object, and switch it off. With it, n8n refuses,

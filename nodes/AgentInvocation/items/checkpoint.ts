@@ -5,7 +5,7 @@ import type { LoopEnd } from './work';
 /** How long the others wait after one of the first items has begun, in ms. */
 const HOLD_MS = 5_000;
 
-/** How long they wait for those that are recalled, in ms. Only what was sent already takes longer. */
+/** How long the others wait for recalled items, in ms. Only items whose request was already sent take longer. */
 const RECALL_MS = 1_000;
 
 /**
@@ -19,17 +19,17 @@ export class Checkpoint {
 	/** Those of the first ones that are beginning now. */
 	private readonly beginning = new Set<number>();
 
-	/** When these are recalled, by the clock. Infinity before a run was started, and again after the recall. */
+	/** When those in `beginning` are recalled, by the clock. Infinity until a run was started, and again after the recall. */
 	private recallAt = Infinity;
 
 	private wereRecalled = false;
 
-	/** When the others begin though some of these still are beginning. */
+	/** When the others begin even if some of the first items are still beginning. */
 	private othersBeginAt: number;
 
 	/**
 	 * @param first how many the first items are; Infinity if no checkpoint is made
-	 * @param afterMs how long after a run was started those of them are recalled that are still beginning
+	 * @param afterMs how long after a run was started the first items that are still beginning are recalled, in ms
 	 * @param hasRun whether there is a run that the checkpoint would save
 	 */
 	constructor(

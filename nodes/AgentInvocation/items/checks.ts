@@ -109,7 +109,7 @@ export async function checkItems(
 	}
 }
 
-const NONE_BEGUN = "'Check All Items First' is on, so this attempt has begun no item.";
+const NONE_BEGUN = "'Check All Items First' is on, so this attempt has started no run.";
 
 /** What the node's error says if items did not pass. */
 function sayWrong(wrong: Map<number, Failure>, index: number, failure: Failure): Failure {

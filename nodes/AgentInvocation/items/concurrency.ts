@@ -9,7 +9,7 @@ export interface Concurrency {
 /** A trial of ten items, so that an immediate error wastes at most ten runs. Then the service sets the pace. */
 export const AUTOMATIC: Concurrency = { most: Infinity, onTrial: 10 };
 
-/** Dry runs: one goes first, to show that nothing on the way makes a run of it. */
+/** For dry runs: one goes first, to show that nothing in between turns dry runs into real ones. */
 export function ofDryRuns(most: number): Concurrency {
 	return { most, onTrial: 1 };
 }

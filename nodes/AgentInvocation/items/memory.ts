@@ -92,11 +92,11 @@ export class Memory {
 	}
 
 	/**
-	 * Notes whether the host has passed a response to `execute`, and tells whether it ever has.
+	 * Whether the host has ever passed a response to `execute`. Remembers it.
 	 *
 	 * @param response what it has passed this time
 	 */
-	notesResponse(response: unknown): boolean {
+	passesResponse(response: unknown): boolean {
 		if (response !== undefined) this.stored.passesResponse = true;
 		return this.stored.passesResponse === true;
 	}
@@ -128,7 +128,7 @@ export class Memory {
 		});
 	}
 
-	/** A suspension, which is to begin now. */
+	/** Stores the suspension that begins now. */
 	set suspension(suspension: Suspension) {
 		this.stored.suspension = suspension;
 	}

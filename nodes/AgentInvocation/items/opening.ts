@@ -132,6 +132,6 @@ function ofNextAttempt(record: Item, before: string, entered: string): Item {
 	const all = record.isOld ? fingerprints : [...new Set([...fingerprints, before])];
 	const isOld = !all.includes(entered);
 	// The service still has the result, if it is ever needed.
-	const left = isOld && record.is === 'done' ? { ...record, outputs: [] } : record;
-	return { ...left, fingerprints: record.fingerprints && all, isOld, isGone: undefined };
+	const kept = isOld && record.is === 'done' ? { ...record, outputs: [] } : record;
+	return { ...kept, fingerprints: record.fingerprints && all, isOld, isGone: undefined };
 }

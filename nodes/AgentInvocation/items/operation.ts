@@ -39,7 +39,7 @@ export interface Operation {
 	/** How all items are checked before the first one begins, if they are. Throws what each item then fails with. */
 	checks?(this: void, context: IExecuteFunctions): CheckItem | undefined;
 	/**
-	 * Whether the operation starts runs or gets them. Without it, nothing is remembered of the items.
+	 * What the operation does with runs. If absent, nothing is remembered of the items.
 	 */
 	runs?: 'starts' | 'gets';
 	/** Whether items may start runs, whatever expressions give. Absent if the operation starts none. */

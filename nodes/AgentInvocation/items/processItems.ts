@@ -18,7 +18,7 @@ import type { Operation } from './operation';
 /**
  * Works through the input items of a node and gives their outputs in the order of the input, each paired with
  * its item. An item that fails ends the node, or becomes an error item if the node is set to continue. To park
- * or to make a checkpoint, the function returns a request for a suspension in place of outputs; n8n runs the
+ * or to make a checkpoint, the function returns a request for a suspension instead of outputs; n8n runs the
  * node again later, and the node goes on from its memory.
  *
  * @param response what the host passed to `execute`
@@ -42,7 +42,7 @@ export async function processItems(
 	if (suspension) removeTraces(context, source);
 	const wasParked = suspension?.resumesOn !== undefined;
 	const parking = await openParking(context, {
-		passesResponse: memory.notesResponse(response),
+		passesResponse: memory.passesResponse(response),
 		beganOn,
 		execution,
 		wasParked,

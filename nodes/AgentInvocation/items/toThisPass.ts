@@ -3,8 +3,8 @@ import type { IExecuteFunctions } from 'n8n-workflow';
 import type { Parking } from '../engine/parking';
 import { FailureError } from '../failure';
 import { failed, recordsOf, toBegin, type Item, type ItemThatIs } from '../item';
-import { resultOfNow } from '../waiting/output';
-import { onClockOfNow, withOptions } from '../waiting/wait';
+import { resultUnderOptions } from '../waiting/output';
+import { onCurrentClock, withOptions } from '../waiting/wait';
 import { heldBack } from './heldBack';
 import type { Memory } from './memory';
 import type { Operation } from './operation';
@@ -28,10 +28,10 @@ export async function toThisPass(item: Item, index: number, pass: PassParts): Pr
 	const { memory, parking } = pass;
 	const own =
 		item.is === 'inDoubt' || item.is === 'notBegun' ? fromRecords(item, index, pass) : item;
-	const now = own.is === 'waiting' ? { ...own, wait: onClockOfNow(own.wait, parking) } : own;
+	const current = own.is === 'waiting' ? { ...own, wait: onCurrentClock(own.wait, parking) } : own;
 	const isRecovered = memory.opening.beginning === 'afterCrash';
-	const hasOptions = now.is === 'waiting' || now.is === 'done';
-	return isRecovered && hasOptions ? await withOptionsOfNow(now, index, pass) : now;
+	const hasOptions = current.is === 'waiting' || current.is === 'done';
+	return isRecovered && hasOptions ? await withCurrentOptions(current, index, pass) : current;
 }
 
 function fromRecords(item: Item, index: number, { context, operation }: PassParts): Item {
@@ -43,7 +43,7 @@ function fromRecords(item: Item, index: number, { context, operation }: PassPart
 	return startsRun ? heldBack(item) : toBegin(records);
 }
 
-async function withOptionsOfNow(
+async function withCurrentOptions(
 	item: ItemThatIs<'waiting' | 'done'>,
 	index: number,
 	{ context, operation, parking }: PassParts,
@@ -53,11 +53,11 @@ async function withOptionsOfNow(
 		const { waits, options, where } = await readWaitPlan(work, operation.runs === 'starts');
 		if (item.is === 'done') {
 			if (!waits) return item;
-			return item.isNotWaitedFor ? toBegin(recordsOf(item)) : resultOfNow(item, options);
+			return item.isNotWaitedFor ? toBegin(recordsOf(item)) : resultUnderOptions(item, options);
 		}
 		return waits ? withOptions(item, { options, where }, parking) : toBegin(recordsOf(item));
 	} catch (thrown) {
-		// A wrong value, and not an error of an option's expression: n8n may have lost what it reads.
+		// Only a wrong value fails the wait. An expression that cannot be evaluated does not: n8n may have lost what it reads.
 		const isWrong = thrown instanceof FailureError && thrown.cause === undefined;
 		return isWrong && item.is === 'waiting' ? failed(item, thrown.failure) : item;
 	}

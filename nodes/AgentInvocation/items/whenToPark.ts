@@ -6,9 +6,9 @@ import type { Waits } from './waits';
 /**
  * Decides what the node does while no item is under way.
  *
- * The execution is parked, for 65 s at least, if no wait is due within 60 s. To make that so, waits that are due
- * sooner are polled now, if they may be early. All waits stay in memory if one has to, if one that may not be early
- * is due within 60 s, for a time after n8n's start, or if there is an obstacle, which a hint then names.
+ * The execution is parked, for 65 s at least, if no wait is due within 60 s. To make this possible, waits that are due
+ * sooner are polled now if they may be early. All waits stay in memory if one has to, if one that may not be early
+ * is due within 60 s, for a while after n8n's start, or if there is an obstacle, which a hint then names.
  *
  * @param now by the clock, in ms
  */
@@ -23,7 +23,7 @@ export async function whenToPark(
 	const why = await obstacle();
 	if (why !== undefined) {
 		hints.add(
-			`The wait stayed in memory, where a restart of n8n ends it: ${why}. Its runs continue at the service in any case.`,
+			`The wait stayed in memory, where a restart of n8n ends it: ${why}. The runs continue at the service in any case.`,
 		);
 		return { is: 'sleep', wakesAt: dueAt };
 	}

@@ -151,8 +151,8 @@ function wasConnecting({ syscall, message, errors, request }: Record<string, unk
 }
 
 /**
- * Whether the handshake failed, as where the server speaks plain http. Anything but the handshake's own words may also
- * come later, in place of an answer (tried with Node.js 20).
+ * Whether the handshake failed, for example because the server speaks plain http. Any other such error may also come
+ * later, instead of an answer (tried with Node.js 20).
  */
 function wasSecuring({ code, syscall }: Record<string, unknown>): boolean {
 	return code === 'EPROTO' && syscall === 'write';

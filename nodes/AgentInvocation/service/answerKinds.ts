@@ -1,10 +1,10 @@
 import type { Failure } from '../failure';
 
-/** What a request is for decides after which answers it is worth repeating. */
+/** What a request is for. It decides after which answers the request is retried. */
 export type Purpose = 'read' | 'create' | 'createRetryingServerErrors' | 'firstPoll' | 'poll';
 
-/** How a request is repeated: until its deadline, or a few times. */
-type Repetition = 'untilDeadline' | 'briefly';
+/** How a request is retried: until its deadline, or a few times. */
+type Retry = 'untilDeadline' | 'briefly';
 
 /** What a user reads about an answer. */
 export type Explanation = Pick<Failure, 'message' | 'description'>;
@@ -13,7 +13,7 @@ interface Row extends Explanation {
 	/** Whether a run may exist after this answer to a create. */
 	mayHaveStarted: boolean;
 	/** The purposes for which the request is sent again; for all others the answer is final. */
-	retried: Partial<Record<Purpose, Repetition>>;
+	retried: Partial<Record<Purpose, Retry>>;
 	/** Whether the service has judged what was asked of it: asked again, it would say the same. */
 	isVerdict?: boolean;
 	/** Whether the address may be wrong, so that advice about its usual form helps. */
@@ -39,21 +39,21 @@ const POLLED = { poll: 'untilDeadline' } as const;
 const POLLED_FROM_THE_FIRST = { ...POLLED, firstPoll: 'untilDeadline' } as const;
 const SOON_GIVEN_UP_AT_FIRST = { ...POLLED, firstPoll: 'briefly' } as const;
 
-const readOrCreated = (how: Repetition) =>
+const readOrCreated = (how: Retry) =>
 	({ read: how, create: how, createRetryingServerErrors: how }) as const;
 
 const REDIRECTED = {
 	retried: POLLED,
 	message: 'The address redirects to another one, which the node does not follow',
 	description:
-		'The API key would be sent there too. Enter the final address (often only https instead of http).',
+		"If it did, the API key would be sent there too. Enter the final address as 'Base URL' in the credential (often the same with https instead of http).",
 	isOfAddress: true,
 };
 
 /**
  * The kinds of answers, and all that follows from each.
  *
- * - A create is repeated only if the first one surely started nothing, or after a server error if the user wants
+ * - A create is retried only if the first one surely started nothing, or after a server error if the user wants
  *   that. The service has no idempotency key, so a run started twice stays started twice.
  * - A run is polled until the wait's time limit: a temporary failure never ends the wait for a healthy run.
  *   Before the service has shown that run even once, an address that cannot be reached or trusted, or
@@ -62,9 +62,9 @@ const REDIRECTED = {
 const KINDS = {
 	/** A 2xx with the shape that was asked for, in `body`. Nobody reads its texts: they complete the row. */
 	ok: { mayHaveStarted: true, isVerdict: true, retried: {}, ...FOREIGN },
-	/** A status below 500 that the interface lists, or a code, in the service's own error envelope; or a 401. */
+	/** The service's own error envelope, with a status below 500 or a code that the interface lists; or any 401. */
 	rejected: { mayHaveStarted: false, isVerdict: true, retried: {}, ...REJECTED },
-	/** The service does not know the run. If it has shown the run before, this part of it may just not know it yet. */
+	/** The service does not know the run. If it has shown the run before, the instance that answered may not know it yet. */
 	unknownRun: {
 		mayHaveStarted: false,
 		isVerdict: true,
@@ -85,7 +85,7 @@ const KINDS = {
 		mayHaveStarted: false,
 		retried: POLLED_FROM_THE_FIRST,
 		message: 'The service accepted no further requests for longer than the node may wait',
-		description: 'Try again in a moment.',
+		description: 'Try again later.',
 	},
 	/** 5xx, with or without an envelope. */
 	serverError: {
@@ -146,7 +146,7 @@ const KINDS = {
 		retried: POLLED,
 		message: "The service's certificate is not trusted",
 		description:
-			"Check 'Base URL' in the credential. If your organization issues its own certificates, give n8n the one that they are signed with (NODE_EXTRA_CA_CERTS).",
+			"Check 'Base URL' in the credential. If your organization issues its own certificates, whoever runs n8n can set NODE_EXTRA_CA_CERTS to the file of the certificate that signs them.",
 	},
 	/** n8n could not send the request, for example because it cannot read the credential at the moment. */
 	notSent: {

@@ -1,4 +1,4 @@
-import { FormerRefusals, wholeWindow, type RefusalPeriod } from './refusalPeriod';
+import { EarlierRefusals, wholeWindow, type RefusalPeriod } from './refusalPeriod';
 import {
 	ALMOST,
 	GROWTH,
@@ -48,13 +48,13 @@ export class CarriedRate {
 	/** For how long the rate was used and has grown since the latest refusal, in ms. */
 	private grownMs = 0;
 
-	/** Whether the service refused for so long that its limit is one of a longer time than a second. */
+	/** Whether a limit over more than a second was found before. Until then, its window is a guess. */
 	private isWindowKnown = false;
 
 	/** For how long a found rate is kept, in ms: longer if the limit's window is. */
 	private keptMs = RATE_KEPT_MS;
 
-	/** How many refusal periods in a row came after few requests. */
+	/** How many refusal periods in a row came after fewer than three carried requests (see LEAST_BY_CHANCE). */
 	private fewInARow = 0;
 
 	readonly recent = new RecentRequests(3 * RATE_KEPT_MS);
@@ -62,7 +62,7 @@ export class CarriedRate {
 	/** @param rate the first one, in requests a second */
 	constructor(
 		private rate = RATE.first,
-		readonly former = new FormerRefusals(),
+		readonly earlier = new EarlierRefusals(),
 	) {}
 
 	/** The time between two requests, in ms. */
@@ -133,9 +133,9 @@ export class CarriedRate {
 	 */
 	slowDown({ from, ranMs }: RefusalPeriod, wasExceeded: boolean): void {
 		// A pause that was too short says nothing about the rate.
-		const inRun = this.recent.carried(from - ranMs, from);
-		if (inRun === 0) return;
-		this.fewInARow = inRun / (inRun + 1) < LEAST_BY_CHANCE ? this.fewInARow + 1 : 0;
+		const inStretch = this.recent.carried(from - ranMs, from);
+		if (inStretch === 0) return;
+		this.fewInARow = inStretch / (inStretch + 1) < LEAST_BY_CHANCE ? this.fewInARow + 1 : 0;
 		const carried = this.carriedASecond(from, ranMs);
 		if (wasExceeded) this.rate = Math.max(this.rate, carried);
 		const isSoon = ranMs < SECOND;
@@ -145,9 +145,9 @@ export class CarriedRate {
 			this.isSure ||= ranMs >= 2 * this.measuredMs;
 			if (from < this.growsAt) return this.lower(!this.isSure);
 		}
-		const isByChance = this.isLimitKnown && isSoon && !this.former.isRepeated(from, carried);
+		const isByChance = this.isLimitKnown && isSoon && !this.earlier.isRepeated(from, carried);
 		const recoversTo = isByChance ? Math.min(this.rate, this.foundRate) : 0;
-		if (isSoon) this.former.noteSoon(from, carried);
+		if (isSoon) this.earlier.noteSoon(from, carried);
 		const least = this.rate * LEAST_KEPT[this.isLimitKnown ? 'known' : 'unknown'];
 		const isKnown = this.isLimitKnown || (ranMs >= SECOND && carried >= least);
 		this.find(Math.max(Math.min(carried, this.rate) * ALMOST, least), Infinity, isKnown);
@@ -163,14 +163,14 @@ export class CarriedRate {
 		const { from, until, ranMs } = period;
 		const refusedMs = until - from;
 		const isLong = refusedMs > RATE_KEPT_MS + SECOND;
-		if (isLong && !this.former.isLongWindow(period)) return;
+		if (isLong && !this.earlier.isLongWindow(period)) return;
 		this.keptMs = isLong ? refusedMs : RATE_KEPT_MS;
 		// Twice in a row, few requests between two refusal periods are not by chance.
 		if (this.fewInARow < 2) {
 			if (refusedMs > SECOND && refusedMs < SHORT_MS) return;
 			// If more was carried in such a time before, it is not a limit that refuses.
-			const inRun = this.recent.carried(from - ranMs, from);
-			if (inRun < ALMOST * this.recent.mostInARow(ranMs + refusedMs, from)) return;
+			const inStretch = this.recent.carried(from - ranMs, from);
+			if (inStretch < ALMOST * this.recent.mostInARow(ranMs + refusedMs, from)) return;
 		}
 		const isGuess = refusedMs > SECOND && !isLong && !this.isWindowKnown;
 		const stepMs = STEP_PERIODS * (isGuess ? WINDOWS_MS.short : refusedMs);

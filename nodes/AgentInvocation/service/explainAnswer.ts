@@ -45,7 +45,7 @@ export const explanationsByCode: Record<ErrorCode, SaysOfError> = {
 	run_not_found: () => ({
 		message: 'The run was not found',
 		description:
-			"If you have entered its ID, check it, and that 'Agent' is the agent that the run was created with. Also check that the API key in the credential belongs to the same organization.",
+			"If you entered its ID, check the ID, and make sure that 'Agent' is the agent that the run was created with. Also check that the API key in the credential belongs to the same organization.",
 	}),
 	unknown_parameter: (subject, error) => {
 		const culprit = culpritOf(subject, error, ({ name }) => [name]);
@@ -103,7 +103,7 @@ export function explainAnswer(answer: Answer, subject: Subject): Failure {
 function explain({ kind, status, serviceError }: Answer, subject: Subject): Explanation {
 	const { code = '', message = '' } = serviceError ?? {};
 	const byCode = isErrorCode(code) ? explanationsByCode[code] : undefined;
-	// What was not sent has met the error of another request.
+	// A request that was not sent carries another request's error, whose code says nothing about this one.
 	if (byCode && serviceError && kind !== 'late') return byCode(subject, serviceError);
 	// By the interface, a 401 always means this.
 	if (status === 401) return REJECTED_KEY;

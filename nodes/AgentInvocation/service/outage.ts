@@ -2,16 +2,17 @@ import type { Answer } from './answer';
 import { leavesDoubt } from './answerKinds';
 import { backoffRange, isUnavailable } from './retryPolicy';
 
-/** After such a time of polls that fail, in ms, a create tries. Less than {@link READ_PATIENCE_MS}, so none gives up before. */
+/** Once polls have failed for this long, in ms, one create is sent to try. Less than READ_PATIENCE_MS, so none gives up before. */
 export const LONGEST_OUTAGE_MS = 120_000;
 
-/** Of so many runs it is remembered that their polls fail for reasons of their own. */
+/** How many runs are remembered whose polls fail for reasons of their own. */
 const MOST_FAILING = 1_000;
 
 /**
- * Whether the service seems to be away, by its answers to polls of runs: if those of two runs in a row are not its own, a
- * create would be left in doubt. So creates wait until something is carried. After a while one of them tries, since the two
- * may fail for reasons of their own; then they no longer count. Moments are those of the clock, in ms.
+ * Whether the service seems to be away. It does if the polls of two runs in a row get no answer of its own: a create would
+ * then leave its item in doubt. So creates wait until something is carried. The two runs may fail for reasons of their own,
+ * so after a while one create is sent to try. Once something is carried, the two no longer count. Moments are those of the
+ * clock, in ms.
  */
 export class Outage {
 	/** The paths of two runs whose polls failed, if nothing was carried since. */

@@ -54,15 +54,15 @@ export class Pace {
 
 	/**
 	 * @param underWay those of this pace, and of others with the same API key
-	 * @param former the one whose rate it begins with; without a known limit, it then grows
+	 * @param previous the pace that this one continues: its rate, pause and earlier refusals, but not its limit
 	 */
 	constructor(
 		private readonly underWay = new RequestsUnderWay(),
-		former?: Pace,
+		previous?: Pace,
 	) {
-		this.rate = new CarriedRate(former && SECOND / former.rate.apartMs, former?.rate.former);
-		this.wasRefused = former !== undefined;
-		this.pausedUntil = former?.pausedUntil ?? -Infinity;
+		this.rate = new CarriedRate(previous && SECOND / previous.rate.apartMs, previous?.rate.earlier);
+		this.wasRefused = previous !== undefined;
+		this.pausedUntil = previous?.pausedUntil ?? -Infinity;
 	}
 
 	/** When the next request may be sent. */

@@ -1,11 +1,11 @@
-// The numbers of the pace. Each comment ends with what becomes of rows of bench/LIMITS.md with another number.
+// The numbers of the pace. Each comment ends with what happens to rows of bench/LIMITS.md if the number is changed.
 
 export const SECOND = 1_000;
 
 /**
- * What is shorter, in ms, shows nothing of a limit of some seconds: a few refusals by chance look the same. So
- * while the service refuses, it is asked this often, and after such a time without requests, an earlier refusal
- * says nothing about the next one. With 1 s, 'up to three refused each 10 s' carries 0.21; with 10 s, '600 in
+ * Refusals over less time than this, in ms, do not prove a limit over several seconds: a few random ones look the same.
+ * So the service is asked again at least this often, and after as long without requests an earlier refusal no longer
+ * counts. With 1 s, 'up to three refused each 10 s' carries 0.21; with 10 s, '600 in
  * 60 s, fixed, begun long before' is silent for 28 s.
  */
 export const SHORT_MS = 5 * SECOND;
@@ -25,7 +25,7 @@ export const RATE = { first: 80, highest: 1_000 };
 
 /**
  * By which factor the rate grows in a second, and, once the limit is known, in one step of growth. With 1.08
- * for both, 1,000 items without a limit and with a round trip of 200 ms take 2.9 times the least, in place of 1.6
+ * for both, 1,000 items without a limit and with a round trip of 200 ms take 2.9 times the least, instead of 1.6
  * (bench/RESULTS.md); with 1.5 for both, '600 in 60 s, fixed' is silent for 27 s.
  */
 export const GROWTH = { unlimited: 1.5, limited: 1.08 };
@@ -54,9 +54,9 @@ export const ALMOST = 0.95;
 export const LEAST_KEPT = { unknown: 0.25, known: 0.5 };
 
 /**
- * If a smaller share than this is carried, the refusals are not random. And no limit of requests refuses a create if less
- * was carried before it than this share of the most in as long a time. With 0.5,
- * '600 in 60 s, bucket' refuses 42%; with 0.95, '2% refused at random' carries 0.42.
+ * If a smaller share than this is carried, the refusals are not random. And if less was carried before a refused create
+ * than this share of the most in as long a time, no limit of requests has refused it. With 0.5, '600 in 60 s, bucket'
+ * refuses 42%; with 0.95, '2% refused at random' carries 0.42.
  */
 export const LEAST_BY_CHANCE = 0.75;
 
@@ -69,7 +69,7 @@ export const MEASURED_REQUESTS = 20;
 /**
  * Until the first refusal, this many requests may be under way, whatever the rate: one more for each that was
  * carried, up to this number. It bounds how many are refused at once. With 1, 1,000 items without a limit take
- * 1.5 times the least, in place of 1.0; with 20, a bucket of a second refuses 13% of 100 items' requests, in place
+ * 1.5 times the least, instead of 1.0; with 20, a bucket of a second refuses 13% of 100 items' requests, instead
  * of 11%. With one more for each eight that were carried, the two cells without a limit that miss their target take
  * 1.4 times the least, and twelve more with a limit of 20 or 100 a second miss theirs (bench/RESULTS.md).
  */
@@ -82,6 +82,12 @@ export const FREE_AT_FIRST = 15;
  */
 export const PART_OF_REFUSED = 1 / 6;
 
+/** A create that has been under way for longer than this, in ms, keeps no others waiting while polls are answered (no row). */
+export const SLOW_CREATE_MS = 5 * SECOND;
+
+/** A request that has been under way for longer than this, in ms, keeps no others waiting, even if all take long (no row). */
+export const HANGING_MS = 120 * SECOND;
+
 /** By how much sending catches up if a timer was late, in ms (no row: the bench's timers are never late). */
 export const CATCH_UP_MS = 50;
 
@@ -93,13 +99,13 @@ export const REFUSED_AMID_POLLS = 5;
 
 /**
  * The most requests that may be under way at first, whatever the rate. With 100, 330 polls of 40 items time out at a
- * service that works on one request at a time, for 2 s, in place of 56 (no row: `test/unit/slowService.test.cts`).
+ * service that works on one request at a time, for 2 s, instead of 56 (no row: `test/unit/slowService.test.cts`).
  */
 export const MOST_UNDER_WAY_AT_FIRST = 50;
 
 /**
  * An answer that takes less, in ms, shows that the service keeps up. With 5 s, 120 items take 1,061 s where round trips
- * take six seconds and the polls of 40 runs hang, in place of 914; with 15 s, 71 polls time out where four executions
- * share a service that works for 0.2 s on each request, in place of one (no row: `test/unit/slowService.test.cts`).
+ * take six seconds and the polls of 40 runs hang, instead of 914; with 15 s, 71 polls time out where four executions
+ * share a service that works for 0.2 s on each request, instead of one (no row: `test/unit/slowService.test.cts`).
  */
 export const QUICK_MS = 10 * SECOND;

@@ -1,8 +1,8 @@
 import type { Answer } from './answer';
 import { leavesDoubt } from './answerKinds';
-import { LONGEST_OUTAGE_MS, Outage } from './outage';
+import { Outage } from './outage';
 import { Pace } from './pace';
-import { REFUSED_AMID_POLLS, SHORT_MS } from './paceTuning';
+import { HANGING_MS, REFUSED_AMID_POLLS, SLOW_CREATE_MS } from './paceTuning';
 import { removeSent, RequestsUnderWay } from './requestsUnderWay';
 import { backoffRange, isUnavailable, jittered, retryAfterMs } from './retryPolicy';
 
@@ -13,8 +13,8 @@ export type Priority = 'create' | 'dryRun' | 'poll';
  * When requests with one API key may be sent, by what they are for. They share one pace (`pace.ts`), unless the
  * service refuses creates alone because no more runs may be under way: that says nothing about polls.
  *
- * While the service fails, each create may leave its item in doubt. So after one that does, creates pause, and go
- * on one at a time until one is carried.
+ * While the service fails, each create may leave its item in doubt. So after one that does, creates pause. Then one may
+ * be under way, and one more for each that is carried.
  *
  * Moments are those of the clock, in ms.
  */
@@ -29,7 +29,7 @@ export class PacesByPriority {
 	/** When each create that is under way was sent, ascending. */
 	private readonly createsUnderWay: number[] = [];
 
-	/** How many creates were carried since one was refused alone or left doubt; Infinity before. */
+	/** How many creates were carried since one was refused alone or left doubt, or polls failed; Infinity until that happens. */
 	private createsCarried = Infinity;
 
 	/** The least pause after such a create, in ms. */
@@ -53,8 +53,11 @@ export class PacesByPriority {
 		return this.polls !== this.creates;
 	}
 
-	/** Whether creates were refused alone, or one left doubt. */
-	get areCreatesSentSingly(): boolean {
+	/**
+	 * Whether only some creates may be under way: one was refused alone or left doubt, or polls failed. It stays so, but
+	 * the number grows with each create that is carried.
+	 */
+	get areCreatesLimited(): boolean {
 		return this.createsCarried < Infinity;
 	}
 
@@ -76,7 +79,7 @@ export class PacesByPriority {
 	opensAt(priority: Priority): number {
 		if (priority === 'poll') return this.polls.opensAt;
 		const oneTooMany = this.createsUnderWay.at(-1 - this.createsCarried) ?? -Infinity;
-		const slowMs = this.outage.isOn ? LONGEST_OUTAGE_MS : SHORT_MS;
+		const slowMs = this.outage.isOn ? HANGING_MS : SLOW_CREATE_MS;
 		const pausedUntil = Math.max(this.createsPausedUntil, this.outage.createsWaitUntil);
 		return Math.max(oneTooMany + slowMs, this.creates.opensAt, pausedUntil);
 	}

@@ -19,7 +19,7 @@ interface Queue<W> {
 	latestCreate: number;
 }
 
-/** A late poll gets every third turn of its owner. Otherwise it would wait for as long as runs are created. */
+/** A poll that has waited long gets every third turn of its owner. Otherwise it would wait until no more runs are created. */
 const LONG_WAITER_EVERY = 3;
 
 /** How long a poll has to wait to get such a turn, in ms: sooner, it would only keep runs from starting. */
@@ -71,10 +71,10 @@ export class Queues<W extends Waiter> {
 	 * The first request of each kind, in the order of their turns.
 	 *
 	 * @param arePollsFirst whether polls that have waited long go before all creates
-	 * @param areCreatesSentSingly whether creates are sent one at a time. They take turns of their own then: an owner that
-	 *   polls meanwhile would otherwise be behind the others each time that one is sent.
+	 * @param areCreatesLimited whether only some creates may be under way (see `PacesByPriority`). Owners then take turns
+	 *   for creates alone. Otherwise an owner that also polls would fall behind with each create.
 	 */
-	*inOrder(now: number, arePollsFirst: boolean, areCreatesSentSingly: boolean): Generator<W> {
+	*inOrder(now: number, arePollsFirst: boolean, areCreatesLimited: boolean): Generator<W> {
 		const hasWaitedLong = (poll?: W): poll is W =>
 			poll !== undefined && now >= poll.cameAt + LONG_WAIT_MS;
 		if (arePollsFirst) {
@@ -84,7 +84,7 @@ export class Queues<W extends Waiter> {
 			}
 		}
 		const creators = [...this.queues.values()].filter(({ create }) => create.size > 0);
-		if (areCreatesSentSingly) creators.sort((one, other) => one.latestCreate - other.latestCreate);
+		if (areCreatesLimited) creators.sort((one, other) => one.latestCreate - other.latestCreate);
 		for (const queue of this.queues.values()) {
 			const [poll] = queue.poll;
 			const creator = queue.create.size > 0 ? creators.shift() : undefined;

@@ -8,7 +8,7 @@ import { isUnavailable } from './retryPolicy';
 export interface Patience {
 	/** From when its patience counts, by the clock. */
 	since: number;
-	/** How long it waits while the service carries nothing at all, in ms. */
+	/** How long it waits while the service answers nothing at all, in ms. */
 	patienceMs: number;
 	/** If requests are paused for longer than this, in ms, it is late; Infinity when absent. */
 	longestPauseMs?: number;
@@ -44,16 +44,19 @@ export class RateLimiter {
 	private waking = new AbortController();
 
 	/**
-	 * Whether nothing was sent since the latest refusal. The next turn is then a late poll's: the service may
-	 * refuse creates alone.
+	 * Whether nothing was sent since the latest refusal. The next turn then goes to a poll that has waited long: the
+	 * service may refuse creates alone.
 	 */
 	private isAfterRefusal = false;
 
-	/** The latest answer that refused a request or said that the service is away, if nothing was carried since. */
+	/** The latest answer that refused a request or said that the service is away, if nothing else was answered since. */
 	private refusal: Answer<never> | undefined;
 
-	/** When the service last carried a request, by the clock. */
-	carriedAt = -Infinity;
+	/**
+	 * When the service last answered a request, by the clock. A 429 does not count, nor does an answer that says that the
+	 * service is away (`isUnavailable`).
+	 */
+	answeredAt = -Infinity;
 
 	/** Until when such requests pause, by the clock. */
 	pausedUntilFor(priority: Priority): number {
@@ -93,9 +96,9 @@ export class RateLimiter {
 		});
 	}
 
-	/** When a request gives up, by the clock. Its patience begins again whenever the service carries a request. */
+	/** When a request gives up, by the clock. Its patience begins again with each answer (see `answeredAt`). */
 	givesUpAt({ since, patienceMs, deadline = Infinity }: Patience): number {
-		return Math.min(Math.max(since, this.carriedAt) + patienceMs, deadline);
+		return Math.min(Math.max(since, this.answeredAt) + patienceMs, deadline);
 	}
 
 	/**
@@ -112,7 +115,7 @@ export class RateLimiter {
 			this.refusal = { ...answer, body: undefined };
 		} else if (!isUnavailable(answer)) {
 			this.refusal = undefined;
-			this.carriedAt = clock.now();
+			this.answeredAt = clock.now();
 		}
 		this.paces.learn(priority, answer, turnAt, clock.now(), path);
 		if (this.paces.opensFirstAt < this.sleepsUntil) this.waking.abort();
@@ -158,11 +161,7 @@ export class RateLimiter {
 		if (poll) return poll;
 		const soonest = Math.max(now, paces.opensFirstAt);
 		let first: Request | undefined;
-		for (const waiter of this.queues.inOrder(
-			now,
-			this.isAfterRefusal,
-			paces.areCreatesSentSingly,
-		)) {
+		for (const waiter of this.queues.inOrder(now, this.isAfterRefusal, paces.areCreatesLimited)) {
 			if (paces.opensAt(waiter.priority) <= soonest) return waiter;
 			first ??= waiter;
 		}

@@ -1,4 +1,5 @@
 import { SECOND } from './paceTuning';
+import { removeSent } from './requestsUnderWay';
 
 /** The requests of one API key in the recent past, by when they were sent: moments of the clock, in ms. */
 export class RecentRequests {
@@ -18,10 +19,7 @@ export class RecentRequests {
 
 	/** Notes that the service has refused the request. */
 	refuse(turnAt: number): void {
-		let index = this.carriedAt.length - 1;
-		// The limiter gives the request its turn a moment before it is sent.
-		while (index >= 0 && this.carriedAt[index]! > turnAt) index--;
-		if (index >= 0) this.carriedAt.splice(index, 1);
+		removeSent(this.carriedAt, turnAt);
 		this.refusedAt.push(turnAt);
 	}
 

@@ -10,7 +10,7 @@ export interface RefusalPeriod {
 	ranMs: number;
 	/** Whether the service has asked for it, by `Retry-After`. */
 	isAsked: boolean;
-	/** How many requests were carried before it, since the former pause. */
+	/** How many requests were carried before it, since the previous pause. */
 	carried: number;
 }
 
@@ -23,8 +23,8 @@ export function wholeWindow(seenMs: number): number {
 	return Object.values(WINDOWS_MS).find((ms) => seenMs <= ms + SECOND) ?? seenMs;
 }
 
-/** What former refusals tell of a new one. */
-export class FormerRefusals {
+/** What earlier refusals tell about a new one. */
+export class EarlierRefusals {
 	/** The latest one that came soon after a pause: when, and how much was carried before it. */
 	private soon = { at: -Infinity, carried: 0 };
 

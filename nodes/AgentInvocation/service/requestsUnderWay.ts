@@ -1,6 +1,5 @@
 import type { Answer } from './answer';
-import { LONGEST_OUTAGE_MS } from './outage';
-import { MOST_UNDER_WAY_AT_FIRST, QUICK_MS } from './paceTuning';
+import { HANGING_MS, MOST_UNDER_WAY_AT_FIRST, QUICK_MS } from './paceTuning';
 
 /**
  * How many requests with one API key may be under way, whatever they are for. Some services refuse nothing, but take
@@ -30,7 +29,7 @@ export class RequestsUnderWay {
 		const oneTooMany = this.sentAt.at(-Math.floor(this.most));
 		if (oneTooMany === undefined) return -Infinity;
 		// While others are carried quickly, those that take long have reasons of their own, and do not count.
-		return oneTooMany + (this.isSlow ? LONGEST_OUTAGE_MS : QUICK_MS);
+		return oneTooMany + (this.isSlow ? HANGING_MS : QUICK_MS);
 	}
 
 	/** Counts a request that is sent now. */
@@ -69,6 +68,8 @@ export class RequestsUnderWay {
  * @param turnAt when its turn came, as {@link RequestsUnderWay.learn} has it
  */
 export function removeSent(sentAt: number[], turnAt: number): void {
-	const own = sentAt.filter((at) => at <= turnAt).length - 1;
+	let own = sentAt.length - 1;
+	// The limiter gives a request its turn a moment before it is sent.
+	while (own >= 0 && sentAt[own]! > turnAt) own--;
 	if (own >= 0) sentAt.splice(own, 1);
 }

@@ -2,18 +2,18 @@ import { clock } from '../clock';
 import type { Answer } from './answer';
 import { answerKinds, type Purpose } from './answerKinds';
 
-/** How long a create is repeated if an address cannot be reached that has answered before, in ms. */
+/** How long a create is retried, in ms, if an address that has answered before cannot be reached. */
 export const UNREACHED_MS = 120_000;
 
-/** How long a request may be repeated that is not bounded by the time limit of a wait, in ms. */
+/** How long a request may be retried, in ms, if no wait's time limit bounds it. */
 export const READ_PATIENCE_MS = 300_000;
 
 /** The same for the editor, where a person waits, in ms. */
 export const EDITOR_PATIENCE_MS = 10_000;
 
 /**
- * For how long the rate limit may refuse a create, whatever else is carried meanwhile, in ms: runs that use up a limit
- * of runs may take hours.
+ * For how long the rate limit may refuse a create, in ms, even if other requests are carried meanwhile: if it limits how
+ * many runs are under way, those may take hours.
  */
 export const LONGEST_REFUSED_CREATE_MS = 86_400_000;
 
@@ -23,7 +23,7 @@ export const LONGEST_REFUSED_CREATE_MS = 86_400_000;
  */
 const PAUSE_GROWTH = { failed: 2, refused: 1.2 };
 
-/** How many times in all a request that is repeated `briefly` is sent. */
+/** How many times in all a request that is retried `briefly` is sent. */
 const BRIEF_SENDS = 5;
 
 /** Caps `Retry-After` at an hour, in ms: a mistake must not hold anything for days. */
@@ -38,17 +38,17 @@ const MANY_PAUSES = 30;
 /** From here on, seconds are taken for a date (of 2001 or later), in ms. */
 const LEAST_DATE_MS = 1e12;
 
-/** The first and the longest pause before a repetition, in ms. */
+/** The first and the longest pause before a retry, in ms. */
 export const backoffRange = { first: 500, longest: 60_000 };
 
 /**
  * Whether to send the request that got this answer again, by the table in `answerKinds.ts`.
  *
- * @param briefAnswers how many answers that are repeated only briefly the request has got, including this one
+ * @param briefAnswers how many answers that are retried only briefly the request has got, including this one
  */
 export function isRetried({ kind }: Answer, purpose: Purpose, briefAnswers: number): boolean {
-	const repetition = answerKinds[kind].retried[purpose];
-	return repetition === 'untilDeadline' || (repetition === 'briefly' && briefAnswers < BRIEF_SENDS);
+	const retry = answerKinds[kind].retried[purpose];
+	return retry === 'untilDeadline' || (retry === 'briefly' && briefAnswers < BRIEF_SENDS);
 }
 
 /** Whether the request that got this answer is sent again only a few times. */
@@ -62,7 +62,7 @@ export function isRefusedOrLate({ kind }: Answer): boolean {
 }
 
 /**
- * Whether the service seems to be away: nothing has answered, or something before it says so (502 and the like, or a 407).
+ * Whether the service seems to be away: nothing has answered, or something in front of it says so (502 and the like, or a 407).
  * A 500 is the service's own.
  */
 export function isUnavailable({ kind, status = Infinity }: Answer): boolean {
@@ -70,7 +70,7 @@ export function isUnavailable({ kind, status = Infinity }: Answer): boolean {
 }
 
 /**
- * How long to wait before a request is repeated: as long as `Retry-After` asks, and at least a time that doubles with
+ * How long to wait before a request is retried: as long as `Retry-After` asks, and at least a time that doubles with
  * each failure, jittered so that many executions do not come back in step.
  *
  * @returns ms
@@ -92,7 +92,7 @@ export function refusedBackoffMs(refusals: number): number {
 
 /**
  * A pause of all requests that doubles with each one in a row. After very many it is longer, since some limits last
- * until the service was left alone for a while; but no poll or create is given up for it (see READ_PATIENCE_MS).
+ * until no request has come for a while; but no poll or create is given up for it (see READ_PATIENCE_MS).
  *
  * @returns ms
  */

@@ -36,13 +36,13 @@ export async function sendOnce<T>(
 	if (turn === 'aborted') return { kind: 'aborted' };
 	if (turn === 'late') return { ...limiter.refusalOf(priority), kind: 'late' };
 
-	// By this, the limiter knows the request again, however long the credential takes to be read.
+	// The limiter recognizes the request by this moment, so it is noted before the credential is read, which may take long.
 	const turnAt = clock.now();
 	await within(deadline - clock.now(), orAborted(service.renew(), signal));
 	const sentAt = clock.now();
 	if (turn === 'released') return await sendOnce(service, request, patience);
 	if (service.limiter !== limiter || signal?.aborted || sentAt >= deadline) {
-		// It waited under the former key, was aborted, or is too late by now.
+		// It waited under the previous key, was aborted, or is too late by now.
 		limiter.learn(priority, { kind: 'notSent' }, turnAt);
 		return await sendOnce(service, request, patience);
 	}
@@ -91,7 +91,7 @@ export async function sendWithRetry<T>(
 		if (answer.kind === 'late') return last ?? answer;
 		last = answer;
 		// An address that has answered before is right, and probably away for minutes at most. Nothing was started.
-		const isKnown = answer.kind === 'notConnected' && service.limiter.carriedAt > -Infinity;
+		const isKnown = answer.kind === 'notConnected' && service.limiter.answeredAt > -Infinity;
 		const isAway = request.startsRun && isKnown && failedMs < UNREACHED_MS;
 		if (isRetriedBriefly(answer, purpose)) briefAnswers++;
 		if (!isAway && !isRetried(answer, purpose, briefAnswers)) return answer;

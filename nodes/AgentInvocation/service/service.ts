@@ -21,12 +21,12 @@ import { withoutApiKey } from './withoutApiKey';
  */
 export const requestTimeouts = { GET: 30_000, POST: 150_000, shortPoll: 10_000 };
 
-/** For how long a credential that was read is used, in ms: an item's requests follow one another. */
+/** How long a credential is used before it is read again, in ms. An item's requests often follow one another sooner. */
 const CREDENTIAL_USED_MS = 1_000;
 
 /**
- * How long a wait is held up by reading the credential, in ms: its time limit may be near. Then each request waits
- * for the credential.
+ * How long opening the service for a wait may take, in ms, since the wait's time limit may be near. After that it opens
+ * without the credential, and each request waits for it.
  */
 const READING_FOR_WAIT_MS = 5_000;
 

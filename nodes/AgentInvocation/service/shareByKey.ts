@@ -7,8 +7,8 @@ const KEPT_MS = 3_600_000;
 const MOST = 1_000;
 
 /**
- * Makes one thing for each key, which all executions of this process share that ask with the same key. One
- * that nobody has asked for in a while is dropped.
+ * Makes one thing for each key. All executions of this process that ask with the same key share it. A thing that nobody
+ * has asked for in a while is dropped.
  *
  * @param make makes the thing for a key that has none
  * @param keptMs how long it is kept unused, in ms; Infinity if only the number is limited

@@ -20,10 +20,12 @@ export function withoutApiKey<T>(answer: Answer<T>, apiKey: string): Answer<T> {
 	const bytes = rest === '' ? inBytes(start) : inBytes(start).map((form) => `${form}[\\w+/=-]*`);
 	const forms = isSecret ? [text, ...bytes] : [text];
 	const key = new RegExp(forms.join('|'), 'g');
+	// A short key stays in the body, of which only what is nested too deeply is cut off.
+	const inBody = isSecret ? key : /(?!)/g;
 	const clean = <V>(value: V) => replaceIn(value, key);
 	return {
 		...answer,
-		...(body !== undefined && { body: replaceIn(body, isSecret ? key : /(?!)/g) }),
+		...(body !== undefined && { body: replaceIn(body, inBody) }),
 		...(serviceError && { serviceError: clean(serviceError) }),
 		...(requestId !== undefined && { requestId: clean(requestId) }),
 		...(reason !== undefined && { reason: clean(reason) }),
@@ -32,7 +34,8 @@ export function withoutApiKey<T>(answer: Answer<T>, apiKey: string): Answer<T> {
 
 /** The pattern for the key as it is, or with characters as they stand in an address, in a form, in JSON or in HTML. */
 function inText(apiKey: string): string {
-	// A character is one part with the backslashes before it: as parts of their own, they could be found in many ways.
+	// Backslashes form one part with the character after them. As parts of their own, they could be matched in many ways,
+	// which takes very long.
 	const parts = apiKey.split(/(?<=[^\\])/u).map((part) => {
 		const character = part.replaceAll('\\', '');
 		const forms = [escaped(character), inAddress(character), inJson(character)];
@@ -43,7 +46,10 @@ function inText(apiKey: string): string {
 	return parts.join('');
 }
 
-/** As many as JSON within JSON within JSON has for them and the next character. Without a bound, it would take minutes. */
+/**
+ * A pattern for backslashes: as many as JSON within JSON within JSON has for them and the next character. Without a bound,
+ * matching could take minutes.
+ */
 function slashes(own: number): string {
 	const asTheyAre = `\\\\{${own},${8 * (own + 1)}}`;
 	if (own === 0) return asTheyAre;
@@ -73,7 +79,7 @@ function inBytes(apiKey: string): string[] {
 	return [inHex(Buffer.from(apiKey)), ...inBase64];
 }
 
-/** Two digits for each byte, small or capital. */
+/** Two digits for each byte, in upper or lower case. */
 function inHex(bytes: Buffer, before = ''): string {
 	const digits = bytes.toString('hex').replace(/../g, `${before}$&`);
 	return digits.replace(/[a-f]/g, (digit) => `[${digit}${digit.toUpperCase()}]`);

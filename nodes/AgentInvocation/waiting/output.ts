@@ -49,7 +49,7 @@ export function resultOf(item: Item & { run: KnownRun }, seen: Run, options: Wai
 }
 
 /** An earlier attempt's result under the current options; unchanged if its run had not finished. */
-export function resultOfNow(item: ItemThatIs<'done'>, options: WaitOptions): Item {
+export function resultUnderOptions(item: ItemThatIs<'done'>, options: WaitOptions): Item {
 	const { run } = item;
 	const seen = finishedRunOf(item);
 	return run && seen ? resultOf({ ...item, run }, seen, options) : item;

@@ -21,7 +21,7 @@ import { noAnswer, resultOf, timeIsUp } from './output';
 import { storableDelayAfterFailure, TRIAL_MS } from './schedule';
 import { dueAfter, leastDelayMs, limitOf, scheduledDelay, type Pass } from './wait';
 
-/** How long after a wait has begun a run is polled on although the service does not know it yet, in ms. */
+/** For how long after a wait's beginning a `run_not_found` may be premature, in ms, if the service has shown the run. */
 const NOT_FOUND_GRACE_MS = 10_000;
 
 /**
@@ -115,6 +115,7 @@ function afterFailing(item: Waiting, answer: Answer, polling: Polling, polledOn:
 	const { run, wait } = item;
 	const limitOn = limitOf(wait, polling);
 	const isAtLimit = polledOn >= limitOn;
+	// For a 429, the limiter already keeps all requests waiting as long as the service asks.
 	const askedMs = isRefusedOrLate(answer) ? 0 : retryAfterMs(answer);
 	const isUnknown = isUnknownYet(answer, wait, polling);
 	if (isUnknown && !isAtLimit)
@@ -159,7 +160,7 @@ function isGraceOver(
 ): boolean {
 	if (graceBeganOn === undefined) return false;
 	const hasTurn = isRefusedOrLate(answer) && refusals < MOST_REFUSALS;
-	const from = Math.max(time.momentOf(graceBeganOn), hasTurn ? limiter.carriedAt : -Infinity);
+	const from = Math.max(time.momentOf(graceBeganOn), hasTurn ? limiter.answeredAt : -Infinity);
 	const now = clock.now();
 	const nextAt = now + delay;
 	const latestAt = time.momentOf(latestEndOn + LAST_POLL_MS);
@@ -180,7 +181,7 @@ function delayAfterFailing(item: Waiting, answer: Answer, polling: Polling): num
 	return storableDelayAfterFailure(wait.failuresInARow, scheduledDelay(item, polling), backoff);
 }
 
-/** Whether the service may not know the run yet, since it was just created. */
+/** Whether a `run_not_found` may be premature: the service has shown the run, and the wait has just begun. */
 function isUnknownYet(
 	{ serviceError }: Answer,
 	{ wasSeen, beganOn }: Wait,

@@ -11,9 +11,9 @@ const LONGEST_DELAY_MS = 600_000;
 export const SHORTEST_STORED_DELAY_MS = 65_000;
 /** How much earlier than due a run may be polled so that its execution can be stored, in ms. */
 export const LONGEST_EARLY_MS = 60_000;
-/** A run that goes on for so long does not fail at once, in ms: other items wait to see that. */
+/** A run that has lasted this long, in ms, has not failed at once. During a trial, other items wait to see that. */
 export const TRIAL_MS = 4_000;
-/** How much later a run may be noticed for one poll less: on average, as a share of its duration. */
+/** How much later, on average and as a share of its duration, a run's end may be noticed to save one poll. */
 const WORTH_OF_A_POLL = 0.009;
 
 /** What decides when a run is polled next. All in ms. */

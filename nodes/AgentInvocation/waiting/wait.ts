@@ -78,10 +78,10 @@ export function dueAfter(item: Waiting, delay: number, askedMs: number, pass: Pa
 }
 
 /**
- * The wait of a stored execution by the clock of now. If the clock was set back, the wait would begin in the
+ * The wait of a stored execution by the current clock. If the clock was set back, the wait would begin in the
  * future and be due too late. The time after its limit in which polls are repeated begins anew.
  */
-export function onClockOfNow(wait: Wait, { time }: Pass): Wait {
+export function onCurrentClock(wait: Wait, { time }: Pass): Wait {
 	const now = time.date();
 	const { beganOn, dueOn, delayMs } = wait;
 	return {

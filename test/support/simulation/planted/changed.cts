@@ -56,7 +56,7 @@ export const changed: PlantedDefect[] = [
 	plant(
 		'a result keeps the format of an earlier attempt',
 		'operations/run/startRun.ts',
-		'const result = resultOfNow(own, plan.options);\n\t\t// A failed',
+		'const result = resultUnderOptions(own, plan.options);\n\t\t// A failed',
 		'const result = own;\n\t\t// A failed',
 	),
 	plant("in a loop, n8n's own timeout counts from each turn", 'items/memory.ts', ' || isTimed', ''),
