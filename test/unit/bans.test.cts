@@ -1,4 +1,5 @@
 import { execute, OwnWorld } from '../support/simulation/ownWorld.cts';
+import { ban } from '../support/simulation/world/limiters.cts';
 
 const SECOND = 1_000;
 const HOUR = 3_600 * SECOND;
@@ -18,6 +19,29 @@ test.each([20, 120])(
 		expect(jsons.map(({ status }) => status)).toEqual(Array(20).fill('succeeded'));
 		expect(world.requests.length).toBeLessThan(250);
 		expect(Math.max(...world.requests.map(({ sentAt }) => sentAt))).toBeLessThan(3 * HOUR);
+	},
+);
+
+test.each<[limit: number, windowS: number, asked: string]>([
+	[30, 60, '1'],
+	[20, 60, '2'],
+	[10, 60, '5'],
+	[5, 10, '1'],
+])(
+	'one of %d in %d s that counts what it refuses, and asks for only %s s, is left by and by',
+	async (limit, windowS, asked) => {
+		const limiter = ban(limit, windowS * SECOND);
+		const { world, jsons } = await execute({
+			count: 60,
+			onError: 'continueRegularOutput',
+			runOf: () => ({ durationMs: 20 * SECOND }),
+			hand: {
+				respond: ({ sentAt }) =>
+					limiter(sentAt) > 0 ? { statusCode: 429, headers: { 'retry-after': asked } } : undefined,
+			},
+		});
+		expect(jsons.map(({ status }) => status)).toEqual(Array(60).fill('succeeded'));
+		expect(world.requests.filter(({ status }) => status === 429).length).toBeLessThan(150);
 	},
 );
 

@@ -33,6 +33,33 @@ test.each<[string, { statusCode: number; headers?: Record<string, string> }]>([
 	expect(await inDoubt(answer)).toBeLessThan(40);
 });
 
+test.each([false, true])(
+	'where a service accepts requests and answers none, few items are left in doubt (waits: %s)',
+	async (waits) => {
+		const hangs = { share: 1, isDone: false, status: 0, fromMs: 2 * SECOND, untilMs: 400 * SECOND };
+		const faults = (['create', 'poll'] as const).map((on) => ({
+			kind: 'timeout' as const,
+			on,
+			...hangs,
+		}));
+		const batch: Said = {
+			count: 600,
+			waits,
+			onError: 'continueRegularOutput',
+			options: { maxConcurrency: 1_000 },
+		};
+		const world = new OwnWorld({
+			...batch,
+			service: { tripMs: [200, 200], faults },
+			beside: Array(4).fill(batch),
+		});
+		await world.execute();
+		const all = [0, 1, 2, 3, 4].flatMap((index) => world.seen(index).jsons);
+		const doubts = all.filter(({ error }) => /may have been started/.test(error as string));
+		expect(doubts.length).toBeLessThan(80);
+	},
+);
+
 test('one that fails between others that are carried holds up none', async () => {
 	const respond: Hand['respond'] = ({ kind, number }) =>
 		kind === 'create' && number % 10 === 5 ? { statusCode: 500 } : undefined;

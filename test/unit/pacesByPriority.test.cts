@@ -137,6 +137,9 @@ test('one create is sent at a time, and one more for each that is carried or tak
 			expect(paces.opensAt('create')).toBeLessThan(now + 5 * SECOND);
 		}
 		paces.take('create', now);
+		expect(paces.opensAt('create')).toBeGreaterThan(now + 150 * SECOND);
+		paces.take('poll', now);
+		paces.learn('poll', carried, now, now);
 		expect(paces.opensAt('create')).toBe(now + 5 * SECOND);
 		expect(paces.opensFirstAt).toBe(paces.opensAt('poll'));
 		for (let n = 0; n < most; n++) paces.learn('create', carried, now, now);

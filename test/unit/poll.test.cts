@@ -182,6 +182,15 @@ describe('at the time limit', () => {
 		expect(ms).toBeLessThan(125 * SECOND);
 	});
 
+	test('a last poll that the service puts off for a minute is repeated after that like any other', async () => {
+		const meets = (_: number, { sentAt }: SeenRequest) => {
+			if (sentAt < 90 * SECOND || sentAt > 165 * SECOND) return undefined;
+			return refused(sentAt < 150 * SECOND ? '60' : '5');
+		};
+		const { isDone } = await wait(99_700, meets, { options: { timeout: 100 } });
+		expect(isDone).toBe(true);
+	});
+
 	test('nothing is polled at the very moment when n8n ends the execution', async () => {
 		// The wait ends 30 s before n8n does; a refusal of that time ends with it.
 		const meets = (_: number, { sentAt }: SeenRequest) =>

@@ -7,6 +7,7 @@ import {
 	PART_OF_REFUSED,
 	SECOND,
 	SHORT_MS,
+	TRUSTED_PAUSES,
 } from './paceTuning';
 import { CarriedRate } from './carriedRate';
 import { RequestsUnderWay } from './requestsUnderWay';
@@ -155,11 +156,14 @@ export class Pace {
 				turnAt + Math.max(askedMs - SECOND, 0),
 			);
 		}
-		// A refusal from before a pause may come after other requests were carried.
-		const growing = growingPauseMs(Math.max(this.pausesInARow, 1));
+		// What the service asks for is enough, unless it has refused again and again after that. A refusal from before a
+		// pause may come after other requests were carried.
+		const ownPauses = this.pausesInARow - (askedMs > 0 ? TRUSTED_PAUSES : 0);
+		const growing = growingPauseMs(Math.max(ownPauses, 1));
 		const refusedMs = this.refusalPeriod ? now - this.refusalPeriod.from : 0;
 		const longestMs = Math.max(SHORT_MS, refusedMs * PART_OF_REFUSED);
-		const pauseMs = askedMs || Math.min(growing, longestMs);
+		const ownMs = ownPauses > 0 || askedMs === 0 ? Math.min(growing, longestMs) : 0;
+		const pauseMs = Math.max(askedMs, ownMs);
 		this.pauseUntil(now + pauseMs);
 	}
 

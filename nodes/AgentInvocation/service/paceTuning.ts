@@ -82,11 +82,20 @@ export const FREE_AT_FIRST = 15;
  */
 export const PART_OF_REFUSED = 1 / 6;
 
-/** A create that has been under way for longer than this, in ms, keeps no others waiting while polls are answered (no row). */
+/** A create that has been under way for longer than this, in ms, keeps no others waiting if requests are answered meanwhile (no row). */
 export const SLOW_CREATE_MS = 5 * SECOND;
 
-/** A request that has been under way for longer than this, in ms, keeps no others waiting, even if all take long (no row). */
-export const HANGING_MS = 120 * SECOND;
+/**
+ * A request that has been under way for longer than this, in ms, keeps no others waiting, even if all take long. It is longer
+ * than a create may take, since each that is sent to a service that answers nothing leaves an item in doubt (no row).
+ */
+export const HANGING_MS = 160 * SECOND;
+
+/**
+ * After so many pauses in a row that were as long as the service asked, with nothing carried between them, it asks for too
+ * short ones: further ones grow (no row: the services there ask for what they need).
+ */
+export const TRUSTED_PAUSES = 3;
 
 /** By how much sending catches up if a timer was late, in ms (no row: the bench's timers are never late). */
 export const CATCH_UP_MS = 50;

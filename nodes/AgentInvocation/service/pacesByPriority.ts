@@ -74,12 +74,13 @@ export class PacesByPriority {
 
 	/**
 	 * When the next such request may be sent. While creates are refused alone, or leave doubt, one of them is sent at a
-	 * time, and one more for each that is carried. One that takes long keeps no others waiting, unless polls fail, too.
+	 * time, and one more for each that is carried. One that takes long keeps no others waiting, if others are answered meanwhile.
 	 */
 	opensAt(priority: Priority): number {
 		if (priority === 'poll') return this.polls.opensAt;
 		const oneTooMany = this.createsUnderWay.at(-1 - this.createsCarried) ?? -Infinity;
-		const slowMs = this.outage.isOn ? HANGING_MS : SLOW_CREATE_MS;
+		const isAnswering = !this.outage.isOn && this.underWay.isQuickSince(oneTooMany);
+		const slowMs = isAnswering ? SLOW_CREATE_MS : HANGING_MS;
 		const pausedUntil = Math.max(this.createsPausedUntil, this.outage.createsWaitUntil);
 		return Math.max(oneTooMany + slowMs, this.creates.opensAt, pausedUntil);
 	}

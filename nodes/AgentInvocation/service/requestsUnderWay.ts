@@ -17,8 +17,11 @@ export class RequestsUnderWay {
 	/** Whether the latest request that was carried took long. */
 	private isSlow = true;
 
-	/** When a request was last carried quickly, or `most` lowered. */
-	private keptUpAt = -Infinity;
+	/** When a request was last carried quickly. */
+	private quickAt = -Infinity;
+
+	/** When `most` was last lowered. */
+	private loweredAt = -Infinity;
 
 	get count(): number {
 		return this.sentAt.length;
@@ -29,7 +32,12 @@ export class RequestsUnderWay {
 		const oneTooMany = this.sentAt.at(-Math.floor(this.most));
 		if (oneTooMany === undefined) return -Infinity;
 		// While others are carried quickly, those that take long have reasons of their own, and do not count.
-		return oneTooMany + (this.isSlow ? HANGING_MS : QUICK_MS);
+		return oneTooMany + (this.isQuickSince(oneTooMany) ? QUICK_MS : HANGING_MS);
+	}
+
+	/** Whether requests are carried quickly, and one was since a moment. */
+	isQuickSince(moment: number): boolean {
+		return !this.isSlow && this.quickAt >= moment;
 	}
 
 	/** Counts a request that is sent now. */
@@ -49,12 +57,12 @@ export class RequestsUnderWay {
 		const isUsed = 2 * count >= this.most;
 		if (kind === 'timedOut') {
 			// Nor is it if others were carried quickly meanwhile.
-			if (!isUsed || !this.isSlow || turnAt < this.keptUpAt) return;
+			if (!isUsed || turnAt < Math.max(this.quickAt, this.loweredAt)) return;
 			this.most = Math.max(count / 2, 1);
-			this.keptUpAt = now;
+			this.loweredAt = now;
 		} else if (kind !== 'rateLimited' && status !== undefined) {
 			this.isSlow = now - turnAt >= QUICK_MS;
-			if (!this.isSlow) this.keptUpAt = now;
+			if (!this.isSlow) this.quickAt = now;
 			// Where all take long, it grows by no more than one with each round of requests.
 			if (isUsed) this.most += this.isSlow ? 1 / this.most : 1;
 		}

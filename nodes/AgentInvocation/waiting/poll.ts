@@ -164,7 +164,8 @@ function isGraceOver(
 	const now = clock.now();
 	const nextAt = now + delay;
 	const latestAt = time.momentOf(latestEndOn + LAST_POLL_MS);
-	return now >= from + GRACE_MS || nextAt > from + READ_PATIENCE_MS || nextAt >= latestAt;
+	const isOver = !hasTurn && now >= from + GRACE_MS;
+	return isOver || nextAt > from + READ_PATIENCE_MS || nextAt >= latestAt;
 }
 
 function delayAfterFailing(item: Waiting, answer: Answer, polling: Polling): number {
