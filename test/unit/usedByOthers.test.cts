@@ -1,0 +1,53 @@
+import { execute, OwnWorld } from '../support/simulation/ownWorld.cts';
+import type { Limiter } from '../support/simulation/world/limiters.cts';
+
+// Others use the API key as well, and leave almost nothing of its limit for some minutes.
+const SECOND = 1_000;
+const MINUTE = 60 * SECOND;
+
+/** 600 requests in each minute, of which others use up all but `left` at the beginning of minutes 1 to 3. */
+function mostlyUsed(left: number): Limiter {
+	let [minute, used] = [-1, 0];
+	return (now) => {
+		const current = Math.floor(now / MINUTE);
+		if (current !== minute) {
+			[minute, used] = [current, current >= 1 && current < 4 ? 600 - left : 0];
+		}
+		return used++ < 600 ? 0 : (current + 1) * MINUTE - now;
+	};
+}
+
+const numbers = (count: number) => Array.from({ length: count }, (_, item) => String(item));
+
+describe.each(['seconds', 'none'] as const)('a limit whose Retry-After is %s', (retryAfter) => {
+	test.each([0, 1, 2, 3])('is used again soon once others leave it (%d left)', async (left) => {
+		const world = new OwnWorld({
+			count: 100,
+			runOf: () => ({ durationMs: MINUTE }),
+			options: { timeout: 3_600 },
+			service: { tripMs: [200, 200] },
+			hand: { limits: { limiter: mostlyUsed(left), retryAfter } },
+			beside: [{ startsAtMs: 270 * SECOND, waits: false }],
+		});
+		const { jsons } = await world.execute();
+		expect(jsons.map(({ output }) => output)).toEqual(numbers(100));
+		const [first] = world.runsOf(1);
+		expect(first!.createdAt).toBeLessThan(300 * SECOND);
+		const noticedAt = world.requests.flatMap(({ said, answeredAt }) =>
+			said === 'finished' ? [answeredAt] : [],
+		);
+		expect(noticedAt.filter((at) => at < 390 * SECOND).length).toBeGreaterThan(80);
+	});
+});
+
+test.each([100, 150, 200])('ends no wait at its time limit of %d s', async (timeout) => {
+	const { jsons } = await execute({
+		count: 100,
+		onError: 'continueRegularOutput',
+		runOf: () => ({ durationMs: MINUTE }),
+		options: { timeout },
+		service: { tripMs: [200, 200] },
+		hand: { limits: { limiter: mostlyUsed(1), retryAfter: 'seconds' } },
+	});
+	expect(jsons.map(({ output }) => output)).toEqual(numbers(100));
+});
