@@ -165,8 +165,8 @@ export class CarriedRate {
 		const isLong = refusedMs > RATE_KEPT_MS + SECOND;
 		if (isLong && !this.earlier.isLongWindow(period)) return;
 		this.keptMs = isLong ? refusedMs : RATE_KEPT_MS;
-		// Twice in a row, few requests between two refusal periods are not by chance.
-		if (this.fewInARow < 2) {
+		// Twice in a row, few between two short refusal periods are not by chance. Between long ones, others may use the key.
+		if (this.fewInARow < 2 || refusedMs > WINDOWS_MS.short) {
 			if (refusedMs > SECOND && refusedMs < SHORT_MS) return;
 			// If more was carried in such a time before, it is not a limit that refuses.
 			const inStretch = this.recent.carried(from - ranMs, from);
