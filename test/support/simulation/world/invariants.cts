@@ -13,11 +13,13 @@ import { eachItemOnce, listsAreWhole, runDataIsWhole } from './promises/outputs.
 import {
 	doesNotFlood,
 	fewAreRefused,
+	hangsFew,
 	keepsToConcurrency,
 	keepsUnderWay,
 	leavesAlone,
 	recovers,
 	takesTurns,
+	usesLeftKeys,
 	usesRisenLimits,
 } from './promises/pace.cts';
 import { asksAtOnce, parksLongWaits, parksWhereItMay } from './promises/parks.cts';
@@ -61,6 +63,8 @@ export const invariants: Record<string, (facts: Facts) => string[]> = {
 	'Few requests are refused': fewAreRefused,
 	'Requests are spread over time': doesNotFlood,
 	'A slow service is not driven into time-outs': keepsUnderWay,
+	'A service that answers nothing gets few creates': hangsFew,
+	'A key that others leave again is used again': usesLeftKeys,
 	'A mistake wastes few runs': wastesFew,
 	'Creates go one at a time while the service fails': doubtsFew,
 	'An item that is held up holds up no others': heldUpAlone,

@@ -5,13 +5,22 @@
  */
 export type Limiter = (now: number) => number;
 
-/** So many requests in each window, the first of which began `offsetMs` before time 0. */
-export function fixedWindow(limit: number, windowMs = 1_000, offsetMs = 0): Limiter {
+/**
+ * So many requests in each window, the first of which began `offsetMs` before time 0.
+ *
+ * @param others how many of those of the window that begins at a moment are used up by others
+ */
+export function fixedWindow(
+	limit: number,
+	windowMs = 1_000,
+	offsetMs = 0,
+	others: (from: number) => number = () => 0,
+): Limiter {
 	let window = -1;
 	let carried = 0;
 	return (now) => {
 		const current = Math.floor((now + offsetMs) / windowMs);
-		if (current !== window) [window, carried] = [current, 0];
+		if (current !== window) [window, carried] = [current, others(current * windowMs - offsetMs)];
 		if (carried >= limit) return (window + 1) * windowMs - offsetMs - now;
 		carried++;
 		return 0;

@@ -186,6 +186,7 @@ export class WorldService {
 		const { retryAfter: style = 'none' } = this.hand.limits ?? this.spec.limiter ?? {};
 		const seconds = Math.ceil(waitMs / 1_000);
 		if (style === 'seconds') answer.headers['retry-after'] = String(seconds);
+		if (style === 'short') answer.headers['retry-after'] = '1';
 		if (style === 'date') {
 			answer.headers['retry-after'] = new Date(
 				Math.ceil((this.clock.trueDate + waitMs) / 1_000) * 1_000,

@@ -72,8 +72,10 @@ export interface LimiterSpec {
 	/** Requests in each window. */
 	limit: number;
 	windowMs: number;
-	/** How a refusal says when to come back. */
-	retryAfter: 'none' | 'seconds' | 'date';
+	/** How a refusal says when to come back. 'short': after a second, whatever the limit. */
+	retryAfter: 'none' | 'seconds' | 'date' | 'short';
+	/** In this time, others use up all of each fixed window but so many requests. */
+	usedByOthers?: { fromMs: number; untilMs: number; left: number };
 	/** From when on another limit holds. */
 	changesAtMs?: number;
 	limitAfter?: number;

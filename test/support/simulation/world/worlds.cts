@@ -45,6 +45,7 @@ import {
 	troubledRuns,
 	pausesNearTimeouts,
 } from './aimsAtService.cts';
+import { hangingServices, shortAsks, usedKeys } from './aimsAtLimits.cts';
 import { services } from './worldsServices.cts';
 import type { World } from './world.cts';
 
@@ -118,6 +119,9 @@ export const worlds: fc.Arbitrary<World> = fc
 			{ weight: 1, arbitrary: longQueues },
 			{ weight: 1, arbitrary: troubledRuns },
 			{ weight: 1, arbitrary: slowService },
+			{ weight: 1, arbitrary: usedKeys },
+			{ weight: 1, arbitrary: shortAsks },
+			{ weight: 1, arbitrary: hangingServices },
 		),
 		fc.nat(),
 		mostly<string>('2.41.0', 4, fc.constantFrom('1.123.81', '2.35.0', '3.0.0')),

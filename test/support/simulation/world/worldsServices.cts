@@ -127,7 +127,12 @@ const limiter: fc.Arbitrary<LimiterSpec> = fc.record(
 		kind: fc.constantFrom('fixed', 'fixed', 'sliding', 'sliding', 'bucket', 'bucket', 'ban'),
 		limit: fc.integer({ min: 1, max: 60 }),
 		windowMs: fc.constantFrom(1_000, 10_000, 60_000),
-		retryAfter: fc.constantFrom('seconds', 'none', 'date'),
+		retryAfter: fc.constantFrom('seconds', 'none', 'date', 'seconds', 'none', 'date', 'short'),
+		usedByOthers: fc.record({
+			fromMs: ms(120_000),
+			untilMs: fc.integer({ min: 120_000, max: 300_000 }),
+			left: fc.integer({ min: 0, max: 3 }),
+		}),
 		changesAtMs: ms(60_000),
 		limitAfter: fc.integer({ min: 1, max: 60 }),
 	},

@@ -287,3 +287,45 @@ export function keepsUnderWay({ history }: Facts): string[] {
 		...(late.length > most ? [`${late.length} requests have timed out`] : []),
 	];
 }
+
+/** How many creates may be under way at first, and how many more leave doubt one by one, in some minutes. */
+const MOST_HANGING = 50 + 20;
+
+/** While a service accepts requests and answers none, no more creates are sent to it than may be under way. */
+export function hangsFew({ history }: Facts): string[] {
+	const [fault, ...others] = history.world.service.faults;
+	const keys = new Set(history.requests.map(({ key }) => key));
+	const isHanging = fault?.kind === 'timeout' && fault.on === 'any' && fault.share === 1;
+	if (!isHanging || others.length > 0 || keys.size > 1 || history.kills.length > 0) return [];
+	const before = history.requests.filter(({ sentAt }) => sentAt < (fault.fromMs ?? 0)).length;
+	const hung = history.requests.filter(
+		({ kind, fault: met }) => kind === 'create' && met === 'timeout',
+	);
+	// Each that was carried quickly before has allowed one more.
+	return hung.length > MOST_HANGING + before
+		? [`${hung.length} creates were sent to a service that answers nothing`]
+		: [];
+}
+
+/** How long after others have left the key the results are there that were due before, in ms. */
+const USED_AGAIN_MS = 120_000;
+
+/** Where others have used up a key and leave it again, what is due comes soon. */
+export function usesLeftKeys(facts: Facts): string[] {
+	const { history } = facts;
+	const { limiter, quota, odd, faults } = history.world.service;
+	const { untilMs = Infinity } = limiter?.usedByOthers ?? {};
+	const isLarge = limiter !== undefined && limiter.limit >= 300 && limiter.kind === 'fixed';
+	if (!isLarge || quota || odd || faults.length > 0 || history.kills.length > 0) return [];
+	return history.runs.flatMap((run) => {
+		if (!run.request || !facts.isWaiting(facts.spec(run.request.execution), run.tag)) return [];
+		const polls = facts.requestsByRun.get(run.id) ?? [];
+		const noticedAt = polls.find(({ said }) => said === 'finished')?.sentAt ?? Infinity;
+		const dueAt = Math.max(run.endsAt, untilMs);
+		return noticedAt > dueAt + USED_AGAIN_MS + 0.25 * (run.endsAt - run.createdAt)
+			? [
+					`${run.id} ended at ${Math.round(run.endsAt)}, others left the key at ${untilMs}, and it was noticed at ${Math.round(noticedAt)}`,
+				]
+			: [];
+	});
+}
