@@ -47,6 +47,7 @@ test('a request that was under way before that is no longer so once it is answer
 		client.paces.take('poll', client.now);
 		return client.now;
 	});
+	client.send('poll', carried);
 	client.send('create', refusal);
 	client.send('poll', carried);
 	client.send('create', refusal);

@@ -82,7 +82,8 @@ export class PacesByPriority {
 		const isAnswering = !this.outage.isOn && this.underWay.isQuickSince(oneTooMany);
 		const slowMs = isAnswering ? SLOW_CREATE_MS : HANGING_MS;
 		const pausedUntil = Math.max(this.createsPausedUntil, this.outage.createsWaitUntil);
-		return Math.max(oneTooMany + slowMs, this.creates.opensAt, pausedUntil);
+		const opensAt = Math.max(this.creates.opensAt, this.underWay.createsOpenAt);
+		return Math.max(oneTooMany + slowMs, opensAt, pausedUntil);
 	}
 
 	/** Counts a request that is sent now. */

@@ -17,8 +17,8 @@ export class RequestsUnderWay {
 	/** Whether the latest request that was carried took long. */
 	private isSlow = true;
 
-	/** When a request was last carried quickly. */
-	private quickAt = -Infinity;
+	/** When the latest of those was sent that were carried quickly. */
+	private quickFrom = -Infinity;
 
 	/** When `most` was last lowered. */
 	private loweredAt = -Infinity;
@@ -27,17 +27,25 @@ export class RequestsUnderWay {
 		return this.sentAt.length;
 	}
 
-	/** When one more may be sent, unless one of them is answered before. */
+	/** When one more may be sent, unless one of them is answered before; later if it is a create. */
 	get opensAt(): number {
-		const oneTooMany = this.sentAt.at(-Math.floor(this.most));
-		if (oneTooMany === undefined) return -Infinity;
 		// While others are carried quickly, those that take long have reasons of their own, and do not count.
-		return oneTooMany + (this.isQuickSince(oneTooMany) ? QUICK_MS : HANGING_MS);
+		return this.oneTooMany + (this.isSlow ? HANGING_MS : QUICK_MS);
 	}
 
-	/** Whether requests are carried quickly, and one was since a moment. */
+	/** The same for a create, which would be left in doubt if the service answers nothing any more. */
+	get createsOpenAt(): number {
+		return this.oneTooMany + (this.isQuickSince(this.oneTooMany) ? QUICK_MS : HANGING_MS);
+	}
+
+	/** Whether requests are carried quickly, also one that was sent since a moment. */
 	isQuickSince(moment: number): boolean {
-		return !this.isSlow && this.quickAt >= moment;
+		return !this.isSlow && this.quickFrom >= moment;
+	}
+
+	/** When the latest request was sent with which there were as many as there may be. */
+	private get oneTooMany(): number {
+		return this.sentAt.at(-Math.floor(this.most)) ?? -Infinity;
 	}
 
 	/** Counts a request that is sent now. */
@@ -56,13 +64,13 @@ export class RequestsUnderWay {
 		// What few requests meet is not due to their number.
 		const isUsed = 2 * count >= this.most;
 		if (kind === 'timedOut') {
-			// Nor is it if others were carried quickly meanwhile.
-			if (!isUsed || turnAt < Math.max(this.quickAt, this.loweredAt)) return;
+			// Nor is it if others were carried quickly that were sent later.
+			if (!isUsed || turnAt < Math.max(this.quickFrom, this.loweredAt)) return;
 			this.most = Math.max(count / 2, 1);
 			this.loweredAt = now;
 		} else if (kind !== 'rateLimited' && status !== undefined) {
 			this.isSlow = now - turnAt >= QUICK_MS;
-			if (!this.isSlow) this.quickAt = now;
+			if (!this.isSlow) this.quickFrom = Math.max(this.quickFrom, turnAt);
 			// Where all take long, it grows by no more than one with each round of requests.
 			if (isUsed) this.most += this.isSlow ? 1 / this.most : 1;
 		}

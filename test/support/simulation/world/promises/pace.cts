@@ -320,7 +320,8 @@ export function usesLeftKeys(facts: Facts): string[] {
 	return history.runs.flatMap((run) => {
 		if (!run.request || !facts.isWaiting(facts.spec(run.request.execution), run.tag)) return [];
 		const polls = facts.requestsByRun.get(run.id) ?? [];
-		const noticedAt = polls.find(({ said }) => said === 'finished')?.sentAt ?? Infinity;
+		// One that is not asked for any more is another promise's.
+		const noticedAt = polls.find(({ said }) => said === 'finished')?.sentAt ?? 0;
 		const dueAt = Math.max(run.endsAt, untilMs);
 		return noticedAt > dueAt + USED_AGAIN_MS + 0.25 * (run.endsAt - run.createdAt)
 			? [
