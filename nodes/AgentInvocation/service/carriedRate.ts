@@ -162,15 +162,16 @@ export class CarriedRate {
 	learnLimit(period: RefusalPeriod, now: number): void {
 		const { from, until, ranMs } = period;
 		const refusedMs = until - from;
+		const spanMs = Math.max(this.measuredMs, refusedMs);
 		const isLong = refusedMs > RATE_KEPT_MS + SECOND;
 		if (isLong && !this.earlier.isLongWindow(period)) return;
 		this.keptMs = isLong ? refusedMs : RATE_KEPT_MS;
 		// Twice in a row, few between two short refusal periods are not by chance. Between long ones, others may use the key.
 		if (this.fewInARow < 2 || refusedMs > WINDOWS_MS.short) {
 			if (refusedMs > SECOND && refusedMs < SHORT_MS) return;
-			// If more was carried in such a time before, it is not a limit that refuses.
-			const inStretch = this.recent.carried(from - ranMs, from);
-			if (inStretch < ALMOST * this.recent.mostInARow(ranMs + refusedMs, from)) return;
+			// If more was carried in such a time before, or much more lately, others have met the limit, or it is none.
+			if (this.recent.isBelowMost(ALMOST, from, ranMs, ranMs + refusedMs)) return;
+			if (this.recent.isBelowMost(LEAST_KEPT.unknown, from, ranMs, spanMs)) return;
 		}
 		const isGuess = refusedMs > SECOND && !isLong && !this.isWindowKnown;
 		const stepMs = STEP_PERIODS * (isGuess ? WINDOWS_MS.short : refusedMs);
@@ -178,14 +179,13 @@ export class CarriedRate {
 		this.stepMs = Math.min(Math.max(stepMs, this.stepMs * ALMOST, SECOND), mostMs);
 		if (refusedMs <= SECOND || ranMs === 0) return;
 		const openMs = Math.max(ranMs, SECOND);
-		const carried = this.carriedASecond(from, ranMs, Math.max(this.measuredMs, refusedMs));
+		const carried = this.carriedASecond(from, ranMs, spanMs);
 		const seenMs = openMs + refusedMs;
 		const windowMs = isGuess ? wholeWindow(seenMs) : seenMs;
 		this.isWindowKnown = true;
 		// Refusals that come at any rate do not lower it below one request in as long as the service refused.
 		const inWindow = isLong ? period.carried * SECOND : carried * openMs;
-		const rate = Math.max((inWindow * ALMOST) / windowMs, SECOND / refusedMs);
-		this.find(rate, now + this.keptMs);
+		this.find(Math.max((inWindow * ALMOST) / windowMs, SECOND / refusedMs), now + this.keptMs);
 	}
 
 	private find(rate: number, growsAt: number, isLimitKnown = true): void {

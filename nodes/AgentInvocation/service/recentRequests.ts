@@ -51,6 +51,12 @@ export class RecentRequests {
 		return most;
 	}
 
+	/** Whether less than a share of the most in a row within `mostMs` was carried in the `ms` before, `mostMs` at most. */
+	isBelowMost(share: number, before: number, ms: number, mostMs: number): boolean {
+		const from = before - Math.min(ms, mostMs);
+		return this.carried(from, before) < share * this.mostInARow(mostMs, before);
+	}
+
 	/** The share carried of the requests since a moment, or since the last `least` that were carried if that is longer. */
 	shareCarried(since: number, least: number): number {
 		const from = Math.min(since, this.carriedAt.at(-least) ?? -Infinity);

@@ -318,7 +318,8 @@ export function usesLeftKeys(facts: Facts): string[] {
 	const isLarge = limiter !== undefined && limiter.limit >= 300 && limiter.kind === 'fixed';
 	if (!isLarge || quota || odd || faults.length > 0 || history.kills.length > 0) return [];
 	return history.runs.flatMap((run) => {
-		if (!run.request || !facts.isWaiting(facts.spec(run.request.execution), run.tag)) return [];
+		const spec = run.request && facts.spec(run.request.execution);
+		if (!spec || !facts.isWaiting(spec, run.tag) || spec.resumesLateMs > 0) return [];
 		const polls = facts.requestsByRun.get(run.id) ?? [];
 		// One that is not asked for any more is another promise's.
 		const noticedAt = polls.find(({ said }) => said === 'finished')?.sentAt ?? 0;
