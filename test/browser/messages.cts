@@ -373,7 +373,7 @@ export const errors: Row[] = [
 		'the address redirects',
 		creating(12, answer(307, '', { location: '/elsewhere' })),
 		'The address redirects to another one, which the node does not follow',
-		"Enter the final address as 'Base URL' in the credential (often the same with https instead of http)",
+		'Enter the final address (often the same with https instead of http)',
 	],
 	[
 		'the credential is changed while a run is waited for',

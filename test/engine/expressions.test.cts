@@ -84,6 +84,16 @@ describe('there is a hint', () => {
 		['at a value in quotation marks', createRun(3, '={ "text": "{{ $json.x }}" }'), [QUOTED]],
 		['not at a value that is JSON', createRun(3, '={ "text": {{ JSON.stringify($json.x) }} }'), []],
 		[
+			'at one that is missing',
+			createRun(3, '={ "text": {{ JSON.stringify($json.absent) }} }'),
+			[LEFT_OUT],
+		],
+		[
+			'at a date that cannot be read',
+			createRun(3, '={ "text": {{ JSON.stringify(DateTime.fromISO(\'soon\')) }} }'),
+			[LEFT_OUT],
+		],
+		[
 			'not at a value that is escaped',
 			createRun(3, '={ "text": "{{ JSON.stringify($json.x).slice(1, -1) }}" }'),
 			[],

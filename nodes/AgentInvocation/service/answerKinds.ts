@@ -46,7 +46,7 @@ const REDIRECTED = {
 	retried: POLLED,
 	message: 'The address redirects to another one, which the node does not follow',
 	description:
-		"If it did, the API key would be sent there too. Enter the final address as 'Base URL' in the credential (often the same with https instead of http).",
+		'If it did, the API key would be sent there too. Enter the final address (often the same with https instead of http).',
 	isOfAddress: true,
 };
 

@@ -23,7 +23,7 @@ export const found: PlantedDefect[] = [
 	plant(
 		"a create's patience passes in its queue",
 		'service/rateLimiter.ts',
-		'Math.max(since, this.carriedAt) + patienceMs',
+		'Math.max(since, this.answeredAt) + patienceMs',
 		'since + patienceMs / 10',
 	),
 	plant(
@@ -101,8 +101,8 @@ export const found: PlantedDefect[] = [
 	plant(
 		'whatever is resumed holds still for a while',
 		'engine/parking.ts',
-		'< SHORTEST_STORED_DELAY_MS ? resumedAt : -Infinity',
-		'< SHORTEST_STORED_DELAY_MS ? resumedAt : now',
+		'isResumed && wasJustStarted() ? hostStart.resumedAt',
+		'isResumed ? clock.now()',
 	),
 	plant(
 		'a Retry refuses before it has asked',
@@ -282,7 +282,7 @@ export const found: PlantedDefect[] = [
 	plant(
 		'the call that has resumed a Wait node is not seen',
 		'engine/whoWaits.ts',
-		'isWaitForCall(node) || mayBeWebhook',
+		'mayBeWebhook || isWaitForCall(node)',
 		'mayBeWebhook',
 	),
 	plant(

@@ -11,8 +11,32 @@ export const ofRequests: PlantedDefect[] = [
 	plant(
 		'any number of requests may be under way at a slow service',
 		'service/requestsUnderWay.ts',
-		'if (oneTooMany === undefined) return -Infinity;',
-		'if (true) return -Infinity;',
+		'return this.sentAt.at(-Math.floor(this.most)) ?? -Infinity;',
+		'return -Infinity;',
+	),
+	plant(
+		'a service that answers nothing gets more creates every ten seconds',
+		'service/requestsUnderWay.ts',
+		'this.isQuickSince(this.oneTooMany) ? QUICK_MS : HANGING_MS',
+		'QUICK_MS',
+	),
+	plant(
+		'a Retry-After that proves too short is believed for ever',
+		'service/pace.ts',
+		'ownPauses > 0 || askedMs === 0',
+		'askedMs === 0',
+	),
+	plant(
+		'few requests in a time when others used up the limit count as all that it carries',
+		'service/carriedRate.ts',
+		'if (this.recent.isBelowMost(LEAST_KEPT.unknown, from, ranMs, spanMs)) return;',
+		'',
+	),
+	plant(
+		'few requests between long refusals are taken for a tiny limit',
+		'service/carriedRate.ts',
+		'this.fewInARow < 2 || refusedMs > WINDOWS_MS.short',
+		'this.fewInARow < 2',
 	),
 	plant(
 		'as many requests stay under way after time-outs',
