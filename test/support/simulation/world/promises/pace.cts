@@ -115,7 +115,9 @@ export function takesTurns(facts: Facts): string[] {
 	const { history } = facts;
 	const { limiter, faults, quota, odd } = history.world.service;
 	if (faults.length > 0 || quota || odd) return [];
-	if (!facts.isClockRight) return [];
+	// Where polls time out, creates wait for a while.
+	const isLate = history.requests.some(({ fault }) => fault === 'timeout');
+	if (isLate || !facts.isClockRight) return [];
 	const perSecond = limiter
 		? (Math.min(limiter.limit, limiter.limitAfter ?? limiter.limit) * 1_000) / limiter.windowMs
 		: 80;
