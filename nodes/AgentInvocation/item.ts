@@ -64,6 +64,8 @@ export interface Wait {
 	graceBeganOn?: number;
 	/** How many polls since then got a 429. */
 	refusals?: number;
+	/** How long the rate limit has put it off since then, in ms. */
+	heldMs?: number;
 }
 
 /** What every record may have. */

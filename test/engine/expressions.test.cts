@@ -67,7 +67,7 @@ test('an expression that counts for the first item alone fails no other', async 
 
 describe('there is a hint', () => {
 	const LEFT_OUT =
-		"Parameter 'text' was not sent for some items, since its expression gave no value.";
+		"Parameter 'text' was not sent for some items, since the expression gave no value for it.";
 	const QUOTED =
 		/^'Parameters \(JSON\)' has expressions between quotation marks\. .*JSON\.stringify/;
 

@@ -271,7 +271,7 @@ function simulatedWorlds(report: Report): string {
 	const broken = said(report, /; (\d+) broke a promise/);
 	// The report of 2026-11-28 says so of what it found.
 	const which = report.text.includes('The promise was wrong')
-		? '. That promise was too strong, and was corrected. The situations were not repeated afterwards'
+		? '. That promise was too strong, and was corrected. The other situations were not repeated afterwards'
 		: '';
 	return `${worlds} random situations: ${broken} broke a promise${which}`;
 }

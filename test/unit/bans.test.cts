@@ -28,7 +28,7 @@ test.each<[limit: number, windowS: number, asked: string]>([
 	[10, 60, '5'],
 	[5, 10, '1'],
 ])(
-	'one of %d in %d s that counts what it refuses, and asks for only %s s, is left by and by',
+	'a limit of %d in %d s that counts what it refuses, and asks for only %s s, is waited out in the end',
 	async (limit, windowS, asked) => {
 		const limiter = ban(limit, windowS * SECOND);
 		const { world, jsons } = await execute({

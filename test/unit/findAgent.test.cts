@@ -70,6 +70,7 @@ test.each<[unknown, string]>([
 	[`**${UUID}**`, UUID],
 	[`=${UUID}`, UUID],
 	[`prod:${UUID}`, `prod:${UUID}`],
+	[`прод:${UUID}`, `прод:${UUID}`],
 	[`run-${UUID}`, `run-${UUID}`],
 ])('%j as a run ID is %s', (given, value) => {
 	expect(outcomeOf(() => readRunId(given))).toEqual({ ok: true, value });
@@ -118,17 +119,6 @@ describe('of the agents', () => {
 
 	test('the one of the name is picked', () => {
 		expect(pickNamed(named, 'REPORT')).toBe(agents[0]);
-	});
-
-	test('an exact name decides, or else a name that looks the same', () => {
-		const alike = [{ name: 'report' }, { name: 'Report' }, { name: 'REPORT ' }].map(
-			({ name }, index) => toAgent({ id: index + 1, name, parameters: [] }),
-		);
-		const all = byName(alike, ({ name }) => name);
-		expect(pickNamed(all, 'Report')).toBe(alike[1]);
-		expect(outcomeOf(() => pickNamed(all, 'RePort'))).toEqual(
-			failing("3 published agents are named 'RePort': 1, 2, 3"),
-		);
 	});
 
 	test('none is where no name is the same, and that is said', () => {

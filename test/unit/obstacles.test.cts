@@ -93,7 +93,7 @@ describe('somebody waits', () => {
 		Object.fromEntries(
 			names.map((name) => [
 				name,
-				names.flatMap((one, executionIndex) => (one === name ? [{ executionIndex }] : [])),
+				names.flatMap((one, startTime) => (one === name ? [{ startTime, executionIndex: 0 }] : [])),
 			]),
 		);
 	const responder = { below: [{ type: 'set' }, { type: 'n8n-nodes-base.respondToWebhook' }] };

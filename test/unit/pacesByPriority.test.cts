@@ -128,7 +128,7 @@ test('polls go on as fast as before, and pause for as long as the service asks',
 	expect(client.paces.opensAt('create')).toBeGreaterThanOrEqual(from);
 });
 
-test('one create is sent at a time, and one more for each that is carried or takes long', () => {
+test('one create is sent at a time, and one more for each that is carried, or takes long while others are answered', () => {
 	const client = withCreatesRefused();
 	const { paces } = client;
 	let now = paces.opensAt('create');

@@ -3,6 +3,7 @@ import { DateTime } from 'luxon';
 import { readBindings } from '../../nodes/AgentInvocation/operations/run/parameters.ts';
 import { FailureError } from '../../nodes/AgentInvocation/failure.ts';
 import type { AgentParameter } from '../../nodes/AgentInvocation/service/types.ts';
+import { readJson } from '../../nodes/AgentInvocation/operations/run/parametersJson.ts';
 import { contextOf, type Told } from '../support/simulation/world/context.cts';
 import { settled } from '../support/outcome.cts';
 
@@ -414,6 +415,28 @@ describe('name-value pairs', () => {
 
 describe('JSON', () => {
 	const json = (source: unknown) => read({ specifyParameters: 'json', parametersJson: source });
+	test.each<[string, unknown[]]>([
+		[
+			'{ "a": , "b": 1 }',
+			[
+				{ name: 'a', value: null },
+				{ name: 'b', value: '1' },
+			],
+		],
+		['{ "a":\n}', [{ name: 'a', value: null }]],
+		['[{ "name": "a", "value": }]', [{ name: 'a', value: null }]],
+		[
+			'{ "a": "x: , \\" y: }", "b": }',
+			[
+				{ name: 'a', value: 'x: , " y: }' },
+				{ name: 'b', value: null },
+			],
+		],
+	])('%j, from an expression that gave nothing, has no value there', async (source, given) => {
+		expect(readJson(source, true)).toEqual(given);
+		expect(await json(source)).toMatchObject({ ok: false });
+	});
+
 	const forms = 'Enter an object, such as .* For no parameters, enter \\{\\}\\.';
 
 	test.each<[unknown, Record<string, string>]>([

@@ -87,7 +87,7 @@ function inWords<E extends NodeApiError | NodeOperationError>(
 }
 
 /**
- * Escapes a text for where n8n's editor renders HTML: a node's error and a notice. Parts of these come from
+ * Escapes a text for where n8n's editor renders HTML: a node's error, a notice and a hint. Parts of these come from
  * the service.
  */
 export function escapeHtml(text: string): string {

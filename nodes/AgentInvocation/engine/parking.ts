@@ -23,8 +23,8 @@ export const hostStart = { loadedAt: clock.now(), resumedAt: Infinity };
 
 /**
  * How long n8n's recovery may take after the first resume, in ms. Recovery reads executions that are running,
- * and a moment later overwrites their status with 'crashed'. So no resumed execution
- * may end until `beforeEnds` has passed, and none may be parked again until `beforeParks` has passed.
+ * and a moment later overwrites their status with 'crashed'. So no resumed execution may
+ * end before `beforeEnds` has passed, and none may be parked again before `beforeParks` has.
  */
 const RECOVERY_MS = { beforeEnds: 30_000, beforeParks: 60_000 };
 
@@ -45,7 +45,7 @@ export interface Parking extends Pass {
 	hints: Set<string>;
 }
 
-/** What the node's first pass in an execution found. In a loop, it has many passes. Dates are ms since the epoch. */
+/** What the node's first pass in an execution found; in a loop, the node has many. Dates are ms since the epoch. */
 export interface ExecutionTimes {
 	/** When that pass began. */
 	firstBeganOn: number;

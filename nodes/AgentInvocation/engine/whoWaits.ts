@@ -2,7 +2,7 @@ import type { IExecuteFunctions, IRunData, NodeTypeAndVersion } from 'n8n-workfl
 
 import { isJsonObject } from '../service/types';
 import { executionInMemory, storedExecution } from './host';
-import { confirmsLate, type ToldNode } from './queueTriggers';
+import { waitsForTheEnd, type ToldNode } from './queueTriggers';
 
 /** The modes of executions whose result nobody waits for. */
 const UNAWAITED_MODES = ['trigger', 'error'];
@@ -14,7 +14,8 @@ const ANSWERED_MODES = ['webhook', 'manual'];
 const WAITERS = {
 	starter: 'whoever started this workflow waits for its result',
 	webhook: 'the webhook, form or chat that started this workflow is answered with its result',
-	queue: 'the trigger that started this workflow waits for its end before it confirms the message',
+	queue:
+		'the trigger that started this workflow waits for its end before it confirms the message or takes the next one',
 	caller: 'the workflow that has called this one waits for its result',
 	unknown: 'n8n does not tell who waits for the result of this workflow',
 };
@@ -38,7 +39,7 @@ async function whoIsKnownToWait(context: IExecuteFunctions): Promise<string | un
 	const executed = before.some(hasRun) ? before.filter(hasRun) : before;
 	const calls = executed.filter((node) => mayBeWebhook || isWaitForCall(node));
 	if (calls.some((node) => isAnsweredLater(context, node, runData))) return WAITERS.webhook;
-	if (mode === 'trigger' && executed.some(confirmsLate)) return WAITERS.queue;
+	if (mode === 'trigger' && executed.some(waitsForTheEnd)) return WAITERS.queue;
 	if (mode === 'integrated' || mode === 'retry') {
 		return (await mayCallerWait(context)) ? WAITERS.caller : undefined;
 	}
@@ -60,8 +61,11 @@ function isAnsweredLater(
 	const responders = context
 		.getChildNodes(node.name)
 		.filter(({ type }) => type.endsWith('.respondToWebhook'));
-	const latestRunOf = ({ name }: { name: string }) => runData[name]?.at(-1)?.executionIndex ?? -1;
-	return responders.length > 0 && responders.every((one) => latestRunOf(one) <= latestRunOf(node));
+	// Not by `executionIndex`, which n8n counts from 0 again after each resume (n8n-core 2.41.1).
+	const latestRunOf = ({ name }: { name: string }) => runData[name]?.at(-1)?.startTime ?? -Infinity;
+	const hasAnswered = (one: { name: string }) =>
+		runData[one.name] !== undefined && latestRunOf(one) >= latestRunOf(node);
+	return responders.length > 0 && !responders.some(hasAnswered);
 }
 
 /** Whether it is a Wait node that a call may resume, not only time. `resume` may also be an expression. */

@@ -26,14 +26,12 @@ export function readAgent(given: unknown): GivenAgent {
 }
 
 /**
- * The one agent of a name: the only one with exactly this name, or else the only one whose name looks the same.
+ * The one agent of a name.
  *
  * @throws FailureError if there is none, or more than one
  */
 export function pickNamed(agents: Listed['byName'], name: string): Agent {
-	const alike = agents.get(nameKey(name)) ?? [];
-	const exact = alike.filter((one) => one.name === name);
-	const [agent, ...others] = exact.length === 1 ? exact : alike;
+	const [agent, ...others] = agents.get(nameKey(name)) ?? [];
 	if (!agent) {
 		return fail({
 			message: `No published agent is named '${shorten(name)}'`,

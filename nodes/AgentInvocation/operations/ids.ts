@@ -22,7 +22,7 @@ const AROUND_ID = /^["'`‘’“”«<([{\s]+|["'`‘’“”»>)\]}.,;\s]+$/g
 const LONGEST_ID = 300;
 
 /** What is left of a text without its UUID if it has no more than a label, or quotation marks and the like. */
-const LABEL = /^[^\da-z]*(run[\s_-]*id[^\da-z]*)?$/i;
+const LABEL = /^[^\p{L}\p{N}]*(run[\s_-]*id[^\p{L}\p{N}]*)?$/iu;
 
 const UUID = /(?<![\da-z])[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}(?![\da-z])/gi;
 

@@ -54,7 +54,7 @@ export class CarriedRate {
 	/** For how long a found rate is kept, in ms: longer if the limit's window is. */
 	private keptMs = RATE_KEPT_MS;
 
-	/** How many refusal periods in a row came after fewer than three carried requests (see LEAST_BY_CHANCE). */
+	/** How many refusal periods in a row came after one or two carried requests; those after none do not count. */
 	private fewInARow = 0;
 
 	readonly recent = new RecentRequests(3 * RATE_KEPT_MS);
@@ -169,7 +169,7 @@ export class CarriedRate {
 		// Twice in a row, few between two short refusal periods are not by chance. Between long ones, others may use the key.
 		if (this.fewInARow < 2 || refusedMs > WINDOWS_MS.short) {
 			if (refusedMs > SECOND && refusedMs < SHORT_MS) return;
-			// If more was carried in such a time before, or much more lately, others have met the limit, or it is none.
+			// If more was carried in as long a time before, or lately far less than once, others met the limit, or it is none.
 			if (this.recent.isBelowMost(ALMOST, from, ranMs, ranMs + refusedMs)) return;
 			if (this.recent.isBelowMost(LEAST_KEPT.unknown, from, ranMs, spanMs)) return;
 		}

@@ -20,8 +20,8 @@ import { growingPauseMs, retryAfterMs } from './retryPolicy';
  * - They are sent at a rate (`carriedRate.ts`) that grows for as long as nothing is refused.
  * - One refusal without `Retry-After` amid requests that are carried pauses nothing: many services refuse a
  *   few at random. The rate goes down a little.
- * - Any other refusal pauses all requests, for as long as the service asks or for a growing time. Then they go
- *   on at the rate that the service has carried, or a little below it.
+ * - Any other refusal pauses all requests: for as long as the service asks, or for a growing time if it asks for nothing,
+ *   or for too little several times in a row. Then they go on at the rate that the service has carried, or a little below.
  * - Only some requests are under way at once (`requestsUnderWay.ts`).
  *
  * `bench/limits.cts` shows what comes of it with the limiters that services have.

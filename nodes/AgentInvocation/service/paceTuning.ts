@@ -4,8 +4,8 @@ export const SECOND = 1_000;
 
 /**
  * Refusals over less time than this, in ms, do not prove a limit over several seconds: a few random ones look the same.
- * So the service is asked again at least this often, and after as long without requests an earlier refusal no longer
- * counts. With 1 s, 'up to three refused each 10 s' carries 0.21; with 10 s, '600 in
+ * So until the service has refused for long, or asks for more, no pause is longer than this; and after as long without
+ * requests, an earlier refusal no longer counts. With 1 s, 'up to three refused each 10 s' carries 0.21; with 10 s, '600 in
  * 60 s, fixed, begun long before' is silent for 28 s.
  */
 export const SHORT_MS = 5 * SECOND;
@@ -87,7 +87,8 @@ export const SLOW_CREATE_MS = 5 * SECOND;
 
 /**
  * A request that has been under way for longer than this, in ms, keeps no others waiting, even if all take long. It is longer
- * than a create may take, since each that is sent to a service that answers nothing leaves an item in doubt (no row).
+ * than a create waits for an answer to begin, since each that is sent to a service that answers nothing leaves an item in
+ * doubt (no row).
  */
 export const HANGING_MS = 160 * SECOND;
 

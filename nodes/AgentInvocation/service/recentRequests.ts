@@ -51,7 +51,10 @@ export class RecentRequests {
 		return most;
 	}
 
-	/** Whether less than a share of the most in a row within `mostMs` was carried in the `ms` before, `mostMs` at most. */
+	/**
+	 * Whether less was carried in the last `ms` before a moment (in `mostMs`, if that is less) than this share of the most
+	 * that was carried in a row within `mostMs`.
+	 */
 	isBelowMost(share: number, before: number, ms: number, mostMs: number): boolean {
 		const from = before - Math.min(ms, mostMs);
 		return this.carried(from, before) < share * this.mostInARow(mostMs, before);

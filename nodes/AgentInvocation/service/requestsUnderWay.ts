@@ -64,7 +64,7 @@ export class RequestsUnderWay {
 		// What few requests meet is not due to their number.
 		const isUsed = 2 * count >= this.most;
 		if (kind === 'timedOut') {
-			// Nor is it if others were carried quickly that were sent later.
+			// Nor is it if one that was sent later was carried quickly. Those from before `most` was lowered have counted.
 			if (!isUsed || turnAt < Math.max(this.quickFrom, this.loweredAt)) return;
 			this.most = Math.max(count / 2, 1);
 			this.loweredAt = now;

@@ -137,23 +137,24 @@ function afterFailing(item: Waiting, answer: Answer, polling: Polling, polledOn:
 		met.where = 'memory';
 		met.failuresInARow = 1;
 	}
-	if (met.graceBeganOn !== undefined && answer.kind === 'rateLimited') {
-		met.refusals = (met.refusals ?? 0) + 1;
-	}
+	if (isAtLimit && answer.kind === 'rateLimited') met.refusals = (met.refusals ?? 0) + 1;
 	const next: Waiting = { ...item, wait: met };
 	const delay = delayAfterFailing(next, answer, polling);
+	if (met.graceBeganOn !== undefined && isRefusedOrLate(answer)) {
+		met.heldMs = (met.heldMs ?? 0) + Math.max(delay, askedMs);
+	}
 	return isGraceOver(met, answer, Math.max(delay, askedMs), polling)
 		? noAnswer(next, failure, limitOn)
 		: dueAfter(next, delay, askedMs, polling);
 }
 
 /**
- * Whether the time for repeating a poll at the time limit is over. A rate limit does not use it up while
- * other requests with the same API key are carried, since this one's turn will come, unless the service
- * refuses this very request again and again.
+ * Whether the time for repeating a poll at the time limit is over. A rate limit does not use it up, since this one's turn
+ * will come: with it, the time is over only {@link READ_PATIENCE_MS} after the service last answered anything, or if the
+ * service refuses this very request again and again.
  */
 function isGraceOver(
-	{ graceBeganOn, refusals = 0 }: Wait,
+	{ graceBeganOn, refusals = 0, heldMs = 0 }: Wait,
 	answer: Answer,
 	delay: number,
 	{ service: { limiter }, time, latestEndOn }: Polling,
@@ -164,7 +165,7 @@ function isGraceOver(
 	const now = clock.now();
 	const nextAt = now + delay;
 	const latestAt = time.momentOf(latestEndOn + LAST_POLL_MS);
-	const isOver = !hasTurn && now >= from + GRACE_MS;
+	const isOver = !hasTurn && now >= from + GRACE_MS + heldMs;
 	return isOver || nextAt > from + READ_PATIENCE_MS || nextAt >= latestAt;
 }
 

@@ -90,6 +90,7 @@ export function onCurrentClock(wait: Wait, { time }: Pass): Wait {
 		dueOn: Math.min(dueOn, now + delayMs),
 		graceBeganOn: undefined,
 		refusals: undefined,
+		heldMs: undefined,
 	};
 }
 

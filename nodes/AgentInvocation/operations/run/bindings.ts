@@ -6,7 +6,7 @@ import { shorten } from '../../wording';
 export interface GivenParameter {
 	name: string;
 	value: unknown;
-	/** Whether it has an expression of its own, which is expected to give a value. */
+	/** Whether it comes from an expression, which is expected to give a value. */
 	isExpected?: boolean;
 }
 
@@ -51,7 +51,7 @@ export function bind(
 	if (missing) {
 		addHint(
 			hints,
-			`Parameter '${shorten(missing.name)}' was not sent for some items, since its expression gave no value.`,
+			`Parameter '${shorten(missing.name)}' was not sent for some items, since the expression gave no value for it.`,
 		);
 	}
 	const bindings = given

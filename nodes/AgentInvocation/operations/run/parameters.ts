@@ -45,8 +45,11 @@ export async function readBindings(
 		case 'keypair':
 			return bind(readPairs(given('parameterPairs.values', []) ?? [], isExpected), hints);
 		case 'json':
-			hintAtQuoted(storedIn(stored, 'parametersJson'), hints);
-			return readJsonField(given('parametersJson', '') ?? '', isExpected, hints);
+			return readJsonField(given('parametersJson', '') ?? '', {
+				stored: storedIn(stored, 'parametersJson'),
+				isOfTool,
+				hints,
+			});
 		case 'fields':
 			return bind(await readFields(given('parameters', {}), isExpected, mapped), hints);
 	}
@@ -75,16 +78,15 @@ function hintAtQuoted(stored: unknown, hints: Set<string>): void {
 	if (TEXT_OF_EXPRESSION.test(text) && !text.includes('JSON.stringify')) addHint(hints, QUOTED);
 }
 
+/** @param stored the field as the user has written it */
 function readJsonField(
 	source: unknown,
-	isExpected: IsExpected,
-	hints: Set<string>,
+	{ stored, isOfTool, hints }: { stored: unknown; isOfTool: boolean; hints: Set<string> },
 ): ParameterBinding[] {
-	const isOfExpression = isExpected('parametersJson');
-	const given = readJson(source, isOfExpression).map((one) => ({
-		...one,
-		isExpected: isOfExpression,
-	}));
+	hintAtQuoted(stored, hints);
+	const hasExpressions = isExpression(stored);
+	const isExpected = hasExpressions && !isOfTool;
+	const given = readJson(source, hasExpressions).map((one) => ({ ...one, isExpected }));
 	return bind(given, hints, typeof source === 'string' ? WITHIN_JSON : undefined);
 }
 

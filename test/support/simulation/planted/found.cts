@@ -137,7 +137,7 @@ export const found: PlantedDefect[] = [
 	plant(
 		'a queue that waits for the end is not seen',
 		'engine/whoWaits.ts',
-		"if (mode === 'trigger' && executed.some(confirmsLate)) return WAITERS.queue;",
+		"if (mode === 'trigger' && executed.some(waitsForTheEnd)) return WAITERS.queue;",
 		'',
 	),
 	plant(

@@ -5,7 +5,7 @@ import type { LimiterSpec } from './world.cts';
 function othersOf({ usedByOthers, limit }: LimiterSpec): ((from: number) => number) | undefined {
 	if (!usedByOthers) return undefined;
 	const { fromMs, untilMs, left } = usedByOthers;
-	return (from) => (from >= fromMs && from < untilMs ? limit - left : 0);
+	return (from) => (from >= fromMs && from < untilMs ? Math.max(limit - left, 0) : 0);
 }
 
 /** How a world's service limits the requests of one key. */

@@ -74,7 +74,7 @@ export interface LimiterSpec {
 	windowMs: number;
 	/** How a refusal says when to come back. 'short': after a second, whatever the limit. */
 	retryAfter: 'none' | 'seconds' | 'date' | 'short';
-	/** In this time, others use up all of each fixed window but so many requests. */
+	/** In this time, others use up all of each window but so many requests, if its windows are fixed. */
 	usedByOthers?: { fromMs: number; untilMs: number; left: number };
 	/** From when on another limit holds. */
 	changesAtMs?: number;

@@ -114,7 +114,7 @@ export function keepsToConcurrency(facts: Facts): string[] {
 export function takesTurns(facts: Facts): string[] {
 	const { history } = facts;
 	const { limiter, faults, quota, odd } = history.world.service;
-	if (faults.length > 0 || quota || odd) return [];
+	if (faults.length > 0 || quota || odd || limiter?.usedByOthers) return [];
 	// Where polls time out, creates wait for a while.
 	const isLate = history.requests.some(({ fault }) => fault === 'timeout');
 	if (isLate || !facts.isClockRight) return [];
