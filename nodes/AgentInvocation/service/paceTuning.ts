@@ -85,6 +85,9 @@ export const PART_OF_REFUSED = 1 / 6;
 /** A create that has been under way for longer than this, in ms, keeps no others waiting if requests are answered meanwhile (no row). */
 export const SLOW_CREATE_MS = 5 * SECOND;
 
+/** The same if none is answered meanwhile: perhaps none was sent that could be (no row). */
+export const SILENT_CREATE_MS = 30 * SECOND;
+
 /**
  * A request that has been under way for longer than this, in ms, keeps no others waiting, even if all take long. It is longer
  * than a create waits for an answer to begin, since each that is sent to a service that answers nothing leaves an item in

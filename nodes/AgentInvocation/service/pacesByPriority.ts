@@ -2,7 +2,7 @@ import type { Answer } from './answer';
 import { leavesDoubt } from './answerKinds';
 import { Outage } from './outage';
 import { Pace } from './pace';
-import { HANGING_MS, REFUSED_AMID_POLLS, SLOW_CREATE_MS } from './paceTuning';
+import { HANGING_MS, REFUSED_AMID_POLLS, SILENT_CREATE_MS, SLOW_CREATE_MS } from './paceTuning';
 import { removeSent, RequestsUnderWay } from './requestsUnderWay';
 import { backoffRange, isUnavailable, jittered, retryAfterMs } from './retryPolicy';
 
@@ -74,13 +74,13 @@ export class PacesByPriority {
 
 	/**
 	 * When the next such request may be sent. While creates are refused alone, or leave doubt, one of them is sent at a
-	 * time, and one more for each that is carried. One that takes long keeps no others waiting, if others are answered meanwhile.
+	 * time, and one more for each that is carried. One that takes long keeps the others waiting for a while: longer if nothing is answered meanwhile, or polls fail.
 	 */
 	opensAt(priority: Priority): number {
 		if (priority === 'poll') return this.polls.opensAt;
 		const oneTooMany = this.createsUnderWay.at(-1 - this.createsCarried) ?? -Infinity;
-		const isAnswering = !this.outage.isOn && this.underWay.isQuickSince(oneTooMany);
-		const slowMs = isAnswering ? SLOW_CREATE_MS : HANGING_MS;
+		const silentMs = this.underWay.answeredAt < oneTooMany ? SILENT_CREATE_MS : SLOW_CREATE_MS;
+		const slowMs = this.outage.isOn ? HANGING_MS : silentMs;
 		const pausedUntil = Math.max(this.createsPausedUntil, this.outage.createsWaitUntil);
 		const opensAt = Math.max(this.creates.opensAt, this.underWay.createsOpenAt);
 		return Math.max(oneTooMany + slowMs, opensAt, pausedUntil);

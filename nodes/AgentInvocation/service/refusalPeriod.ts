@@ -47,6 +47,8 @@ export class EarlierRefusals {
 		const isSoon = from - this.long.until < until - from;
 		const ratio = carried / this.long.carried;
 		this.long = { until, carried };
-		return isSoon && Math.min(ratio, 1 / ratio) >= LEAST_BY_CHANCE;
+		// One or two say nothing: others may use the key as well.
+		const isEnough = carried / (carried + 1) >= LEAST_BY_CHANCE;
+		return isSoon && isEnough && Math.min(ratio, 1 / ratio) >= LEAST_BY_CHANCE;
 	}
 }

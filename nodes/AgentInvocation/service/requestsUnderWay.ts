@@ -17,6 +17,9 @@ export class RequestsUnderWay {
 	/** Whether the latest request that was carried took long. */
 	private isSlow = true;
 
+	/** When an answer last came, other than a 429. */
+	answeredAt = -Infinity;
+
 	/** When the latest of those was sent that were carried quickly. */
 	private quickFrom = -Infinity;
 
@@ -39,7 +42,7 @@ export class RequestsUnderWay {
 	}
 
 	/** Whether requests are carried quickly, also one that was sent since a moment. */
-	isQuickSince(moment: number): boolean {
+	private isQuickSince(moment: number): boolean {
 		return !this.isSlow && this.quickFrom >= moment;
 	}
 
@@ -69,6 +72,7 @@ export class RequestsUnderWay {
 			this.most = Math.max(count / 2, 1);
 			this.loweredAt = now;
 		} else if (kind !== 'rateLimited' && status !== undefined) {
+			this.answeredAt = now;
 			this.isSlow = now - turnAt >= QUICK_MS;
 			if (!this.isSlow) this.quickFrom = Math.max(this.quickFrom, turnAt);
 			// Where all take long, it grows by no more than one with each round of requests.
