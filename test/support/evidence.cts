@@ -51,10 +51,14 @@ function tablesOf(text: string): Table[] {
 	const blocks = text.match(/(^\|.*\|\n)+/gm) ?? [];
 	return blocks.map((block) => {
 		const [heads = [], , ...rows] = block.trimEnd().split('\n').map(cellsOf);
+		// Of two columns with one name, none can be meant.
+		const isOnly = (head: string) => heads.indexOf(head) === heads.lastIndexOf(head);
 		return {
 			heads,
 			rows: rows.map((cells) =>
-				Object.fromEntries(heads.map((head, index) => [head, cells[index] ?? ''])),
+				Object.fromEntries(
+					heads.map((head, index) => [head, cells[index] ?? '']).filter(([head]) => isOnly(head!)),
+				),
 			),
 		};
 	});

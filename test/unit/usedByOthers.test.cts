@@ -1,21 +1,13 @@
 import { execute, OwnWorld } from '../support/simulation/ownWorld.cts';
-import type { Limiter } from '../support/simulation/world/limiters.cts';
+import { fixedWindow } from '../support/simulation/world/limiters.cts';
 
 // Others use the API key as well, and leave almost nothing of its limit for some minutes.
 const SECOND = 1_000;
 const MINUTE = 60 * SECOND;
 
 /** 600 requests in each minute, of which others use up all but `left` at the beginning of minutes 1 to 3. */
-function mostlyUsed(left: number): Limiter {
-	let [minute, used] = [-1, 0];
-	return (now) => {
-		const current = Math.floor(now / MINUTE);
-		if (current !== minute) {
-			[minute, used] = [current, current >= 1 && current < 4 ? 600 - left : 0];
-		}
-		return used++ < 600 ? 0 : (current + 1) * MINUTE - now;
-	};
-}
+const mostlyUsed = (left: number) =>
+	fixedWindow(600, MINUTE, 0, (from) => (from >= MINUTE && from < 4 * MINUTE ? 600 - left : 0));
 
 const numbers = (count: number) => Array.from({ length: count }, (_, item) => String(item));
 

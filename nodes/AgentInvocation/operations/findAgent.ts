@@ -119,8 +119,8 @@ export async function agentOf(given: GivenAgent, work: ItemWork, deadline: numbe
 				description: MORE_TIME_ADVICE,
 			});
 		}
-		// A failed reading is final: awaiting it again throws its failure. But an item that has more time reads again, and so does one
-		// that is still wanted when only the item that began the reading has ended.
+		// A failed reading is final: awaiting it again throws its failure. But an item that has more time reads again, and
+		// so does one that is still wanted when only the item that began the reading has ended.
 		const hasEnded = reading.signal.aborted && !work.signal.aborted;
 		const isFinal = isOwn && deadline <= reading.deadline && !hasEnded;
 		if (!agents && isFinal) await reading.agents;

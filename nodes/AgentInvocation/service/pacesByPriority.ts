@@ -74,7 +74,8 @@ export class PacesByPriority {
 
 	/**
 	 * When the next such request may be sent. While creates are refused alone, or leave doubt, one of them is sent at a
-	 * time, and one more for each that is carried. One that takes long keeps the others waiting for a while: longer if nothing is answered meanwhile, or polls fail.
+	 * time, and one more for each that is carried. One that takes long keeps the others waiting for a while: longer if
+	 * nothing is answered meanwhile, or polls fail.
 	 */
 	opensAt(priority: Priority): number {
 		if (priority === 'poll') return this.polls.opensAt;
