@@ -52,15 +52,12 @@ function tablesOf(text: string): Table[] {
 	return blocks.map((block) => {
 		const [heads = [], , ...rows] = block.trimEnd().split('\n').map(cellsOf);
 		// Of two columns with one name, none can be meant.
-		const isOnly = (head: string) => heads.indexOf(head) === heads.lastIndexOf(head);
-		return {
-			heads,
-			rows: rows.map((cells) =>
-				Object.fromEntries(
-					heads.map((head, index) => [head, cells[index] ?? '']).filter(([head]) => isOnly(head!)),
-				),
-			),
-		};
+		const columns = [...heads.entries()].filter(
+			([, head]) => heads.indexOf(head) === heads.lastIndexOf(head),
+		);
+		const rowOf = (cells: string[]): Row =>
+			Object.fromEntries(columns.map(([index, head]) => [head, cells[index] ?? '']));
+		return { heads, rows: rows.map(rowOf) };
 	});
 }
 

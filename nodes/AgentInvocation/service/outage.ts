@@ -3,7 +3,7 @@ import { leavesDoubt } from './answerKinds';
 import { backoffRange, isUnavailable } from './retryPolicy';
 
 /** Once polls have failed for this long, in ms, one create is sent to try. Less than READ_PATIENCE_MS, so none gives up before. */
-export const LONGEST_OUTAGE_MS = 120_000;
+const LONGEST_OUTAGE_MS = 120_000;
 
 /** How many runs are remembered whose polls fail for reasons of their own. */
 const MOST_FAILING = 1_000;
