@@ -43,3 +43,19 @@ test.each([100, 150, 200])('ends no wait at its time limit of %d s', async (time
 	});
 	expect(jsons.map(({ output }) => output)).toEqual(numbers(100));
 });
+
+test('a window of five minutes that others use up, and that asks for a second only, is no limit of one request in as long', async () => {
+	const windowMs = 5 * MINUTE;
+	const limiter = fixedWindow(600, windowMs, 0, (from) => (from < 500 * SECOND ? 599 : 0));
+	const { ms, jsons } = await execute({
+		count: 20,
+		runOf: () => ({ durationMs: 20 * SECOND }),
+		service: { tripMs: [200, 200] },
+		hand: {
+			respond: ({ sentAt }) =>
+				limiter(sentAt) > 0 ? { statusCode: 429, headers: { 'retry-after': '1' } } : undefined,
+		},
+	});
+	expect(jsons.map(({ output }) => output)).toEqual(numbers(20));
+	expect(ms).toBeLessThan(900 * SECOND);
+});
