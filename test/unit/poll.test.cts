@@ -200,6 +200,18 @@ describe('at the time limit', () => {
 		expect(isDone).toBe(true);
 	});
 
+	test('a last poll that is refused after a minute of other failures is repeated: its turn will come', async () => {
+		let refusals = 0;
+		const meets = (_: number, { sentAt }: SeenRequest) => {
+			if (sentAt < 90 * SECOND) return undefined;
+			if (sentAt < 145 * SECOND) return { statusCode: 503 };
+			return refusals++ < 1 ? refused() : undefined;
+		};
+		const { isDone, ms } = await wait(99_700, meets, { options: { timeout: 100 } });
+		expect([isDone, refusals]).toEqual([true, 2]);
+		expect(ms).toBeGreaterThan(160 * SECOND);
+	});
+
 	test('nothing is polled at the very moment when n8n ends the execution', async () => {
 		// The wait ends 30 s before n8n does; a refusal of that time ends with it.
 		const meets = (_: number, { sentAt }: SeenRequest) =>

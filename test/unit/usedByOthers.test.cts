@@ -59,3 +59,19 @@ test('a window of five minutes that others use up, and that asks for a second on
 	expect(jsons.map(({ output }) => output)).toEqual(numbers(20));
 	expect(ms).toBeLessThan(900 * SECOND);
 });
+
+test('a limit that others have met while few requests were sent is not taken for as low a one', async () => {
+	const limiter = fixedWindow(300, MINUTE, 0, (from) =>
+		from >= MINUTE && from < 3 * MINUTE ? 299 : 0,
+	);
+	const { ms, jsons } = await execute({
+		count: 99,
+		runOf: () => ({ durationMs: 20 * SECOND }),
+		// No polls but at the beginning and after more than a minute.
+		options: { pollInterval: 68, whereToWait: 'memory' },
+		service: { tripMs: [50, 50] },
+		hand: { limits: { limiter, retryAfter: 'seconds' } },
+	});
+	expect(jsons.map(({ output }) => output)).toEqual(numbers(99));
+	expect(ms).toBeLessThan(4 * MINUTE);
+});
