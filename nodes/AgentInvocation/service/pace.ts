@@ -5,6 +5,7 @@ import {
 	FREE_AT_FIRST,
 	LEAST_BY_CHANCE,
 	PART_OF_REFUSED,
+	QUICK_MS,
 	SECOND,
 	SHORT_MS,
 	TRUSTED_PAUSES,
@@ -89,8 +90,8 @@ export class Pace {
 		}
 		// After a time without requests there is nothing to catch up with.
 		const from = lateMs > 0 && lateMs < CATCH_UP_MS ? due : now;
-		// If a pause was too short, one request a second is sent after the next one, until one is carried.
-		this.nextAt = this.pausesInARow > 1 ? now + SECOND : from + this.rate.apartMs;
+		// If a pause was too short, one request at a time is sent after the next one, until one is carried.
+		this.nextAt = this.pausesInARow > 1 ? now + QUICK_MS : from + this.rate.apartMs;
 		this.underWay.add(now);
 		this.rate.take(now);
 	}
@@ -104,6 +105,7 @@ export class Pace {
 		this.underWay.learn(answer, turnAt, now);
 		// Requests from before a pause, or sent in it, say nothing new about the rate.
 		const isNew = turnAt >= this.pausedUntil;
+		if (isNew && this.pausesInARow > 1) this.nextAt = turnAt + SECOND;
 		if (answer.kind === 'rateLimited') {
 			this.refuse(answer, turnAt, now, isNew);
 		} else if (answer.status !== undefined) {
