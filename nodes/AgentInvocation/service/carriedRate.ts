@@ -157,14 +157,15 @@ export class CarriedRate {
 	/**
 	 * Learns the limit, since the service carries requests again. If it refused for some seconds, its limit may be one of a
 	 * longer time than a second: what it has carried is spread over the time in which requests were sent and the time in
-	 * which it refused. More than a minute is taken for an outage, unless the service asked for it twice in a row.
+	 * which it refused. More than a minute is taken for an outage, unless it comes again after as many were carried.
 	 */
 	learnLimit(period: RefusalPeriod, now: number): void {
-		const { from, until, ranMs } = period;
-		const refusedMs = until - from;
+		const { from, until, ranMs, isAsked } = period;
+		const isLong = until - from > RATE_KEPT_MS + SECOND;
+		if (isLong && !this.earlier.isLongLimit(period)) return;
+		// What the service has not asked for was lengthened by the node's own pauses.
+		const refusedMs = Math.min(until - from, isAsked ? Infinity : WINDOWS_MS.long);
 		const spanMs = Math.max(this.measuredMs, refusedMs);
-		const isLong = refusedMs > RATE_KEPT_MS + SECOND;
-		if (isLong && !this.earlier.isLongWindow(period)) return;
 		this.keptMs = isLong ? refusedMs : RATE_KEPT_MS;
 		// Twice in a row, few between two short refusal periods are not by chance. Between long ones, others may use the key.
 		if (this.fewInARow < 2 || refusedMs > WINDOWS_MS.short) {

@@ -79,7 +79,8 @@ export class Pace {
 		const due = Math.max(this.pausedUntil, this.nextAt);
 		const lateMs = now - due;
 		if (this.resumedAt === undefined && now >= this.pausedUntil) {
-			if (lateMs > SHORT_MS) this.refusalPeriod = undefined;
+			const refusedMs = this.pausedUntil - (this.refusalPeriod?.from ?? this.pausedUntil);
+			if (lateMs > Math.max(SHORT_MS, refusedMs)) this.refusalPeriod = undefined;
 			this.resumedAt = now;
 			this.carriedBefore = this.carried;
 			this.rate.resume(now);

@@ -28,7 +28,7 @@ export class EarlierRefusals {
 	/** The latest one that came soon after a pause: when, and how much was carried before it. */
 	private soon = { at: -Infinity, carried: 0 };
 
-	/** The latest one that took longer than the windows of usual limits, and was asked for. */
+	/** The latest one that took longer than the windows of usual limits. */
 	private long: Pick<RefusalPeriod, 'until' | 'carried'> = { until: -Infinity, carried: 0 };
 
 	noteSoon(at: number, carried: number): void {
@@ -41,9 +41,8 @@ export class EarlierRefusals {
 		return from < this.soon.at + RATE_KEPT_MS && Math.min(ratio, 1 / ratio) >= ALMOST;
 	}
 
-	/** Whether a long refusal is asked for soon after another one, and as much was carried: then its window is as long. */
-	isLongWindow({ from, until, isAsked, carried }: RefusalPeriod): boolean {
-		if (!isAsked) return false;
+	/** Whether a long refusal comes soon after another one, and as much was carried: then it is a limit, and no outage. */
+	isLongLimit({ from, until, carried }: RefusalPeriod): boolean {
 		const isSoon = from - this.long.until < until - from;
 		const ratio = carried / this.long.carried;
 		this.long = { until, carried };

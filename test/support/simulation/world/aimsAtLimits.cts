@@ -58,22 +58,29 @@ export const usedKeys: fc.Arbitrary<Part> = fc
 	)
 	.map((part) => ({ ...part, executions: [...part.executions] }));
 
-/** A limit that counts what it refuses, and asks for less than it takes to be left. */
-export const shortAsks: fc.Arbitrary<Part> = fc.record({
+/** A limit that counts what it refuses, and asks for less than it takes to be left, or for nothing. */
+export const bans: fc.Arbitrary<Part> = fc.record({
 	service: services({
 		...untroubled,
-		tripMs: fc.constantFrom<Array<[number, number]>>([5, 5], [20, 80], [200, 900]),
+		tripMs: fc.constantFrom<Array<[number, number]>>([5, 5], [20, 80], [200, 900], [5_000, 9_000]),
 		limiter: fc.record<LimiterSpec>({
 			kind: fc.constant('ban'),
-			limit: fc.integer({ min: 10, max: 40 }),
-			windowMs: fc.constantFrom(10_000, 60_000),
-			retryAfter: fc.constant('short'),
+			limit: fc.integer({ min: 2, max: 40 }),
+			windowMs: fc.constantFrom(10_000, 60_000, 120_000),
+			retryAfter: fc.constantFrom('short', 'none'),
 		}),
 	}),
-	executions: fc.array(batch({ items: itemsWithin(5_000, 60_000, 10, 60) }), {
-		minLength: 1,
-		maxLength: 2,
-	}),
+	executions: fc.array(
+		batch({
+			items: itemsWithin(5_000, 60_000, 2, 60),
+			options: optionsWith({
+				timeout: fc.constantFrom(3_600, 14_400),
+				pollInterval: never,
+				maxConcurrency: never,
+			}),
+		}),
+		{ minLength: 1, maxLength: 2 },
+	),
 	kills: noKills,
 });
 

@@ -45,7 +45,7 @@ import {
 	troubledRuns,
 	pausesNearTimeouts,
 } from './aimsAtService.cts';
-import { hangingServices, shortAsks, usedKeys } from './aimsAtLimits.cts';
+import { bans, hangingServices, usedKeys } from './aimsAtLimits.cts';
 import { services } from './worldsServices.cts';
 import type { World } from './world.cts';
 
@@ -120,7 +120,7 @@ export const worlds: fc.Arbitrary<World> = fc
 			{ weight: 1, arbitrary: troubledRuns },
 			{ weight: 1, arbitrary: slowService },
 			{ weight: 1, arbitrary: usedKeys },
-			{ weight: 1, arbitrary: shortAsks },
+			{ weight: 1, arbitrary: bans },
 			{ weight: 1, arbitrary: hangingServices },
 		),
 		fc.nat(),

@@ -309,6 +309,29 @@ export function hangsFew({ history }: Facts): string[] {
 		: [];
 }
 
+/** Of how many of its windows, and how much longer in ms, a limit that counts what it refuses may refuse everything. */
+const BANNED_WINDOWS = 10;
+const BANNED_MS = 120_000;
+
+/** A limit that refuses all until nothing has come for a while is left by and by. */
+export function leavesBans({ history }: Facts): string[] {
+	const { limiter, quota, odd, faults, tripMs } = history.world.service;
+	const keys = new Set(history.requests.map(({ key }) => key));
+	if (limiter?.kind !== 'ban' || quota || odd || faults.length > 0) return [];
+	// What is sent with one key does not know of what is sent with another, nor a process of what another one has sent.
+	if (keys.size > 1 || history.kills.length > 0) return [];
+	const mostMs = BANNED_WINDOWS * (limiter.windowMs + tripMs[1]) + BANNED_MS;
+	let from = Infinity;
+	for (const { sentAt, status, number } of history.requests) {
+		if (status !== 429) from = Infinity;
+		else from = Math.min(from, sentAt);
+		if (sentAt - from > mostMs) {
+			return [`request ${number} was refused at ${Math.round(sentAt)}, as all since ${Math.round(from)}`];
+		}
+	}
+	return [];
+}
+
 /** How long after others have left the key the results are there that were due before, in ms. */
 const USED_AGAIN_MS = 120_000;
 
