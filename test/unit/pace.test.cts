@@ -259,9 +259,9 @@ describe('after several refusals in a row', () => {
 	test.each([
 		['an answer that did not come', { kind: 'connectionLost' } as const, 0, SECOND],
 		[
-			'an answer to a request from before the pause',
+			'an answer to a request from before the refusal',
 			{ kind: 'ok', status: 200 } as const,
-			-500,
+			-1_500,
 			10 * SECOND,
 		],
 	])('%s does not count as carried', (_, answer, sentBefore, opensAfter) => {

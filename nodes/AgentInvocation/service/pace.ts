@@ -6,6 +6,7 @@ import {
 	LEAST_BY_CHANCE,
 	PART_OF_REFUSED,
 	QUICK_MS,
+	RATE_KEPT_MS,
 	SECOND,
 	SHORT_MS,
 	TRUSTED_PAUSES,
@@ -36,6 +37,9 @@ export class Pace {
 	/** Until when requests are paused. */
 	pausedUntil: number;
 
+	/** When the latest refusal came that began a pause. */
+	private refusedAt = -Infinity;
+
 	/** How many pauses came one after the other, with nothing carried between them. */
 	private pausesInARow = 0;
 
@@ -65,6 +69,7 @@ export class Pace {
 		this.rate = new CarriedRate(previous && SECOND / previous.rate.apartMs, previous?.rate.earlier);
 		this.wasRefused = previous !== undefined;
 		this.pausedUntil = previous?.pausedUntil ?? -Infinity;
+		this.refusedAt = previous?.refusedAt ?? -Infinity;
 	}
 
 	/** When the next request may be sent. */
@@ -80,7 +85,8 @@ export class Pace {
 		const lateMs = now - due;
 		if (this.resumedAt === undefined && now >= this.pausedUntil) {
 			const refusedMs = this.pausedUntil - (this.refusalPeriod?.from ?? this.pausedUntil);
-			if (lateMs > Math.max(SHORT_MS, refusedMs)) this.refusalPeriod = undefined;
+			// Nothing was sent for so long that the refusal no longer counts.
+			if (lateMs > RATE_KEPT_MS + refusedMs) this.refusalPeriod = undefined;
 			this.resumedAt = now;
 			this.carriedBefore = this.carried;
 			this.rate.resume(now);
@@ -104,8 +110,8 @@ export class Pace {
 	 */
 	learn(answer: Answer, turnAt: number, now: number): void {
 		this.underWay.learn(answer, turnAt, now);
-		// Requests from before a pause, or sent in it, say nothing new about the rate.
-		const isNew = turnAt >= this.pausedUntil;
+		// Requests from before the latest refusal say nothing new about the rate.
+		const isNew = turnAt >= this.refusedAt;
 		if (isNew && this.pausesInARow > 1) this.nextAt = turnAt + SECOND;
 		if (answer.kind === 'rateLimited') {
 			this.refuse(answer, turnAt, now, isNew);
@@ -144,7 +150,7 @@ export class Pace {
 		const askedMs = retryAfterMs(answer);
 		if (isNew) {
 			const sinceMs = turnAt - (this.suspectAt ?? turnAt);
-			if (sinceMs > SHORT_MS + this.rate.apartMs) this.suspectAt = undefined;
+			if (sinceMs > RATE_KEPT_MS + this.rate.apartMs) this.suspectAt = undefined;
 			if (!this.refusalPeriod && this.suspectAt === undefined && askedMs === 0) {
 				this.suspectAt = turnAt;
 				return;
@@ -152,6 +158,7 @@ export class Pace {
 			this.refusalPeriod ??= this.beginRefusalPeriod(this.suspectAt ?? turnAt, askedMs > 0);
 			this.suspectAt = undefined;
 			this.resumedAt = undefined;
+			this.refusedAt = now;
 			this.pausesInARow++;
 			// `Retry-After` is in whole seconds, so the last one may be due to rounding.
 			this.refusalPeriod.until = Math.max(

@@ -4,9 +4,8 @@ export const SECOND = 1_000;
 
 /**
  * Refusals over less time than this, in ms, do not prove a limit over several seconds: a few random ones look the same.
- * So until the service has refused for long, or asks for more, no pause is longer than this; and after as long without
- * requests, an earlier refusal no longer counts. With 1 s, 'up to three refused each 10 s' carries 0.21; with 10 s, '600 in
- * 60 s, fixed, begun long before' is silent for 28 s.
+ * So until the service has refused for long, or asks for more, no pause is longer than this. With 1 s, 'up to three refused
+ * each 10 s' carries 0.21; with 10 s, '600 in 60 s, fixed, begun long before' is silent for 28 s.
  */
 export const SHORT_MS = 5 * SECOND;
 
@@ -36,7 +35,10 @@ export const GROWTH = { unlimited: 1.5, limited: 1.08 };
  */
 export const STEP_PERIODS = 4;
 
-/** For how long a found rate is kept, in ms. With 10 s, '600 in 60 s, sliding' is silent for 59 s. */
+/**
+ * For how long a found rate is kept, in ms. After as long without requests, a refusal no longer counts. With 10 s, '600 in
+ * 60 s, sliding' is silent for 59 s.
+ */
 export const RATE_KEPT_MS = WINDOWS_MS.long;
 
 /**

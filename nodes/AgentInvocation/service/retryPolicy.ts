@@ -29,11 +29,8 @@ const BRIEF_SENDS = 5;
 /** Caps `Retry-After` at an hour, in ms: a mistake must not hold anything for days. */
 const LONGEST_RETRY_AFTER_MS = 3_600_000;
 
-/** The longest pause of all requests that the service has not asked for, in ms, after many pauses in a row. */
+/** The longest pause of all requests that the service has not asked for, in ms. */
 const LONGEST_OWN_PAUSE_MS = 200_000;
-
-/** More pauses in a row than this are many. */
-const MANY_PAUSES = 30;
 
 /** From here on, seconds are taken for a date (of 2001 or later), in ms. */
 const LEAST_DATE_MS = 1e12;
@@ -91,14 +88,13 @@ export function refusedBackoffMs(refusals: number): number {
 }
 
 /**
- * A pause of all requests that doubles with each one in a row. After very many it is longer, since some limits last
- * until no request has come for a while; but no poll or create is given up for it (see READ_PATIENCE_MS).
+ * A pause of all requests that doubles with each one in a row. It may be long, since some limits last until no request
+ * has come for a while; but no poll or create is given up for it (see READ_PATIENCE_MS).
  *
  * @returns ms
  */
 export function growingPauseMs(pausesInARow: number): number {
-	const longest = pausesInARow > MANY_PAUSES ? LONGEST_OWN_PAUSE_MS : backoffRange.longest;
-	return growing(PAUSE_GROWTH.failed, pausesInARow, longest);
+	return growing(PAUSE_GROWTH.failed, pausesInARow, LONGEST_OWN_PAUSE_MS);
 }
 
 function growing(factor: number, times: number, longest = backoffRange.longest): number {

@@ -115,6 +115,8 @@ export function takesTurns(facts: Facts): string[] {
 	const { history } = facts;
 	const { limiter, faults, quota, odd } = history.world.service;
 	if (faults.length > 0 || quota || odd || limiter?.usedByOthers) return [];
+	// It may be refused for long.
+	if (limiter?.kind === 'ban') return [];
 	// Where polls time out, creates wait for a while.
 	const isLate = history.requests.some(({ fault }) => fault === 'timeout');
 	if (isLate || !facts.isClockRight) return [];
