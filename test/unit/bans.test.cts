@@ -45,6 +45,28 @@ test.each<[limit: number, windowS: number, asked: string]>([
 	},
 );
 
+test.each<[retryAfter: 'none' | 'short', windowS: number, most: number]>([
+	['none', 10, 150],
+	['short', 10, 150],
+	['none', 60, 250],
+	['short', 60, 250],
+])(
+	'a limit that counts what it refuses (Retry-After: %s) for %d s is left where round trips take seconds',
+	async (retryAfter, windowS, most) => {
+		const { world, jsons } = await execute({
+			count: 60,
+			onError: 'continueRegularOutput',
+			runOf: () => ({ durationMs: 20 * SECOND }),
+			service: {
+				tripMs: [5 * SECOND, 9 * SECOND],
+				limiter: { kind: 'ban', limit: 30, windowMs: windowS * SECOND, retryAfter },
+			},
+		});
+		expect(jsons.map(({ status }) => status)).toEqual(Array(60).fill('succeeded'));
+		expect(world.requests.filter(({ status }) => status === 429).length).toBeLessThan(most);
+	},
+);
+
 describe('a limit that refuses for most of an hour, and says nothing', () => {
 	const limiter = {
 		kind: 'fixed' as const,

@@ -181,8 +181,7 @@ export class CarriedRate {
 		if (refusedMs <= SECOND || ranMs === 0) return;
 		const openMs = Math.max(ranMs, SECOND);
 		const carried = this.carriedASecond(from, ranMs, spanMs);
-		const seenMs = openMs + refusedMs;
-		const windowMs = isGuess ? wholeWindow(seenMs) : seenMs;
+		const windowMs = isGuess ? wholeWindow(openMs + refusedMs) : openMs + refusedMs;
 		this.isWindowKnown = true;
 		// Refusals that come at any rate do not lower it below one request in as long as the service refused.
 		const inWindow = isLong ? period.carried * SECOND : carried * openMs;

@@ -27,6 +27,24 @@ export const ofRequests: PlantedDefect[] = [
 		'askedMs === 0',
 	),
 	plant(
+		'while nothing is carried, a request a second goes out, answered or not',
+		'service/pace.ts',
+		'this.pausesInARow > 1 ? now + QUICK_MS',
+		'this.pausesInARow > 1 ? now + SECOND',
+	),
+	plant(
+		'a refusal that comes in a pause is taken for one from before it',
+		'service/pace.ts',
+		'turnAt >= this.refusedAt;',
+		'turnAt >= this.pausedUntil;',
+	),
+	plant(
+		'after a few seconds without requests, a refusal no longer counts',
+		'service/pace.ts',
+		'lateMs > RATE_KEPT_MS + refusedMs',
+		'lateMs > SHORT_MS',
+	),
+	plant(
 		'few requests in a time when others used up the limit count as all that it carries',
 		'service/carriedRate.ts',
 		'if (this.recent.isBelowMost(LEAST_KEPT.unknown, from, ranMs, spanMs)) return;',

@@ -315,7 +315,11 @@ export function hangsFew({ history }: Facts): string[] {
 const BANNED_WINDOWS = 10;
 const BANNED_MS = 120_000;
 
-/** A limit that refuses all until nothing has come for a while is left by and by. */
+/** Once everything has been refused for so long, in ms, so many requests are sent at a time: a create and a poll. */
+const PROBED_MS = 120_000;
+const PROBES = 2;
+
+/** A limit that refuses all until nothing has come for a while is left by and by, and met by one request at a time. */
 export function leavesBans({ history }: Facts): string[] {
 	const { limiter, quota, odd, faults, tripMs } = history.world.service;
 	const keys = new Set(history.requests.map(({ key }) => key));
@@ -323,12 +327,16 @@ export function leavesBans({ history }: Facts): string[] {
 	// What is sent with one key does not know of what is sent with another, nor a process of what another one has sent.
 	if (keys.size > 1 || history.kills.length > 0) return [];
 	const mostMs = BANNED_WINDOWS * (limiter.windowMs + tripMs[1]) + BANNED_MS;
-	let from = Infinity;
-	for (const { sentAt, status, number } of history.requests) {
-		if (status !== 429) from = Infinity;
-		else from = Math.min(from, sentAt);
-		if (sentAt - from > mostMs) {
-			return [`request ${number} was refused at ${Math.round(sentAt)}, as all since ${Math.round(from)}`];
+	let refused: SeenRequest[] = [];
+	for (const request of history.requests) {
+		const { sentAt, status, number } = request;
+		refused = status === 429 ? [...refused, request] : [];
+		const sinceMs = sentAt - (refused[0]?.sentAt ?? Infinity);
+		const underWay = refused.filter(({ answeredAt }) => answeredAt > sentAt).length;
+		if (sinceMs > mostMs || (sinceMs > PROBED_MS && underWay > PROBES)) {
+			return [
+				`request ${number}, beside ${underWay - 1} others, was refused at ${Math.round(sentAt)}, as all for ${Math.round(sinceMs)} ms`,
+			];
 		}
 	}
 	return [];
