@@ -84,9 +84,9 @@ export class Pace {
 		const due = Math.max(this.pausedUntil, this.nextAt);
 		const lateMs = now - due;
 		if (this.resumedAt === undefined && now >= this.pausedUntil) {
-			const refusedMs = this.pausedUntil - (this.refusalPeriod?.from ?? this.pausedUntil);
+			if (this.refusalPeriod && lateMs > SHORT_MS) this.refusalPeriod.ranMs = 0;
 			// Nothing was sent for so long that the refusal no longer counts.
-			if (lateMs > RATE_KEPT_MS + refusedMs) this.refusalPeriod = undefined;
+			if (lateMs > RATE_KEPT_MS + this.refusedMs(this.pausedUntil)) this.refusalPeriod = undefined;
 			this.resumedAt = now;
 			this.carriedBefore = this.carried;
 			this.rate.resume(now);
@@ -97,8 +97,10 @@ export class Pace {
 		}
 		// After a time without requests there is nothing to catch up with.
 		const from = lateMs > 0 && lateMs < CATCH_UP_MS ? due : now;
-		// If a pause was too short, one request at a time is sent after the next one, until one is carried.
-		this.nextAt = this.pausesInARow > 1 ? now + QUICK_MS : from + this.rate.apartMs;
+		// If a pause was too short, few requests are sent after the next one until one is carried: the longer the service has
+		// refused, the fewer.
+		const seldomMs = Math.min(Math.max(this.refusedMs(now) * PART_OF_REFUSED, SECOND), QUICK_MS);
+		this.nextAt = this.pausesInARow > 1 ? now + seldomMs : from + this.rate.apartMs;
 		this.underWay.add(now);
 		this.rate.take(now);
 	}
@@ -149,13 +151,16 @@ export class Pace {
 		this.rate.refuse(turnAt);
 		const askedMs = retryAfterMs(answer);
 		if (isNew) {
-			const sinceMs = turnAt - (this.suspectAt ?? turnAt);
-			if (sinceMs > RATE_KEPT_MS + this.rate.apartMs) this.suspectAt = undefined;
 			if (!this.refusalPeriod && this.suspectAt === undefined && askedMs === 0) {
 				this.suspectAt = turnAt;
 				return;
 			}
-			this.refusalPeriod ??= this.beginRefusalPeriod(this.suspectAt ?? turnAt, askedMs > 0);
+			const { suspectAt = turnAt } = this;
+			// What is sent so seldom says nothing about the rate.
+			const isSeldom = turnAt - suspectAt > SHORT_MS + this.rate.apartMs;
+			const from = isSeldom ? turnAt : suspectAt;
+			const ranMs = isSeldom ? 0 : this.ranMs(from);
+			this.refusalPeriod ??= this.beginRefusalPeriod({ from, ranMs, isAsked: askedMs > 0 });
 			this.suspectAt = undefined;
 			this.resumedAt = undefined;
 			this.refusedAt = now;
@@ -170,8 +175,7 @@ export class Pace {
 		// pause may come after other requests were carried.
 		const ownPauses = this.pausesInARow - (askedMs > 0 ? TRUSTED_PAUSES : 0);
 		const growing = growingPauseMs(Math.max(ownPauses, 1));
-		const refusedMs = this.refusalPeriod ? now - this.refusalPeriod.from : 0;
-		const longestMs = Math.max(SHORT_MS, refusedMs * PART_OF_REFUSED);
+		const longestMs = Math.max(SHORT_MS, this.refusedMs(now) * PART_OF_REFUSED);
 		const ownMs = ownPauses > 0 || askedMs === 0 ? Math.min(growing, longestMs) : 0;
 		const pauseMs = Math.max(askedMs, ownMs);
 		this.pauseUntil(now + pauseMs);
@@ -192,12 +196,19 @@ export class Pace {
 	}
 
 	/** Begins a time in which the service refuses, and lowers the rate. */
-	private beginRefusalPeriod(from: number, isAsked: boolean): RefusalPeriod {
+	private beginRefusalPeriod(
+		known: Pick<RefusalPeriod, 'from' | 'ranMs' | 'isAsked'>,
+	): RefusalPeriod {
 		const carried = this.carried - this.carriedBefore;
-		const period = { from, until: from, ranMs: this.ranMs(from), isAsked, carried };
+		const period = { ...known, until: known.from, carried };
 		this.rate.slowDown(period, !this.wasRefused);
 		this.wasRefused = true;
 		return period;
+	}
+
+	/** For how long the service has refused everything at a moment, in ms. */
+	private refusedMs(at: number): number {
+		return at - (this.refusalPeriod?.from ?? at);
 	}
 
 	/** For how long requests had been sent at a moment since the latest pause, in ms. */

@@ -6,7 +6,7 @@ export interface RefusalPeriod {
 	from: number;
 	/** Until when it is known to have lasted. */
 	until: number;
-	/** For how long requests were sent before it, in ms. */
+	/** For how long requests were sent before it, in ms; 0 if they are sent so seldom that it says nothing about the rate. */
 	ranMs: number;
 	/** Whether the service has asked for it, by `Retry-After`. */
 	isAsked: boolean;
@@ -41,13 +41,17 @@ export class EarlierRefusals {
 		return from < this.soon.at + RATE_KEPT_MS && Math.min(ratio, 1 / ratio) >= ALMOST;
 	}
 
-	/** Whether a long refusal comes soon after another one, and as much was carried: then it is a limit, and no outage. */
-	isLongLimit({ from, until, carried }: RefusalPeriod): boolean {
+	/**
+	 * Whether a long refusal comes soon after another one, and as much was carried: then it is a limit, and no outage. If the
+	 * service does not ask for it, the limit is one of a minute at most, and would not let requests pass for longer.
+	 */
+	isLongLimit({ from, until, ranMs, isAsked, carried }: RefusalPeriod): boolean {
 		const isSoon = from - this.long.until < until - from;
 		const ratio = carried / this.long.carried;
 		this.long = { until, carried };
 		// One or two say nothing: others may use the key as well.
 		const isEnough = carried / (carried + 1) >= LEAST_BY_CHANCE;
-		return isSoon && isEnough && Math.min(ratio, 1 / ratio) >= LEAST_BY_CHANCE;
+		const isMet = isAsked || ranMs <= WINDOWS_MS.long;
+		return isMet && isSoon && isEnough && Math.min(ratio, 1 / ratio) >= LEAST_BY_CHANCE;
 	}
 }
