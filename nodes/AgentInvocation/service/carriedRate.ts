@@ -1,4 +1,5 @@
-import { EarlierRefusals, wholeWindow, type RefusalPeriod } from './refusalPeriod';
+import { Chance } from './chance';
+import { EarlierRefusals, nextStepMs, wholeWindow, type RefusalPeriod } from './refusalPeriod';
 import {
 	ALMOST,
 	GROWTH,
@@ -9,7 +10,6 @@ import {
 	RATE,
 	SECOND,
 	SHORT_MS,
-	STEP_PERIODS,
 	WINDOWS_MS,
 } from './paceTuning';
 import { RecentRequests } from './recentRequests';
@@ -57,6 +57,8 @@ export class CarriedRate {
 	/** How many refusal periods in a row came after one or two carried requests; those after none do not count. */
 	private fewInARow = 0;
 
+	readonly chance = new Chance();
+
 	readonly recent = new RecentRequests(3 * RATE_KEPT_MS);
 
 	/** @param rate the first one, in requests a second */
@@ -72,8 +74,7 @@ export class CarriedRate {
 
 	/** Notes that the first request after a pause is sent. */
 	resume(now: number): void {
-		if (this.growsAt < Infinity) return;
-		this.growsAt = now + (this.isLimitKnown ? this.keptMs : SECOND);
+		if (this.growsAt === Infinity) this.growsAt = now + (this.isLimitKnown ? this.keptMs : SECOND);
 	}
 
 	/** Counts a request that is sent now, and lets the rate grow. */
@@ -93,6 +94,12 @@ export class CarriedRate {
 		this.rate = Math.min(this.rate * factor ** steps, most);
 	}
 
+	/** Counts the answer to a request that was sent after a carried one. */
+	count(isCarried: boolean, turnAt: number, now: number): void {
+		const rate = this.chance.count(isCarried, turnAt, now, this.rate);
+		if (rate !== this.rate) this.foundRate = this.rate = rate;
+	}
+
 	/** Notes that a request was refused. */
 	refuse(turnAt: number): void {
 		this.grownMs = 0;
@@ -106,11 +113,11 @@ export class CarriedRate {
 	 */
 	meetStray(turnAt: number, now: number, ranMs: number): void {
 		// It was sent before the rate was lowered.
-		if (turnAt < this.loweredAt) return;
+		if (turnAt < this.loweredAt || this.chance.isOn) return;
 		const share = this.recent.shareCarried(now - 2 * this.measuredMs, 2 * MEASURED_REQUESTS);
 		if (share >= ALMOST) return;
 		this.loweredAt = now;
-		const carried = this.carriedASecond(now, ranMs);
+		const carried = this.recent.carriedASecond(now, Math.min(ranMs, this.measuredMs));
 		// A rate that is not used says nothing about the limit.
 		if (this.isLimitKnown && carried / share < this.rate * LEAST_KEPT.known) return;
 		if (!this.isLimitKnown || share < LEAST_BY_CHANCE) {
@@ -136,7 +143,7 @@ export class CarriedRate {
 		const inStretch = this.recent.carried(from - ranMs, from);
 		if (inStretch === 0) return;
 		this.fewInARow = inStretch / (inStretch + 1) < LEAST_BY_CHANCE ? this.fewInARow + 1 : 0;
-		const carried = this.carriedASecond(from, ranMs);
+		const carried = this.recent.carriedASecond(from, Math.min(ranMs, this.measuredMs));
 		if (wasExceeded) this.rate = Math.max(this.rate, carried);
 		const isSoon = ranMs < SECOND;
 		if (this.isLimitKnown && !isSoon) {
@@ -175,12 +182,10 @@ export class CarriedRate {
 			if (this.recent.isBelowMost(LEAST_KEPT.unknown, from, ranMs, spanMs)) return;
 		}
 		const isGuess = refusedMs > SECOND && !isLong && !this.isWindowKnown;
-		const stepMs = STEP_PERIODS * (isGuess ? WINDOWS_MS.short : refusedMs);
-		const mostMs = Math.max(2 * RATE_KEPT_MS, this.keptMs / 4);
-		this.stepMs = Math.min(Math.max(stepMs, this.stepMs * ALMOST, SECOND), mostMs);
+		this.stepMs = nextStepMs(this.stepMs, isGuess ? WINDOWS_MS.short : refusedMs, this.keptMs);
 		if (refusedMs <= SECOND || ranMs === 0) return;
 		const openMs = Math.max(ranMs, SECOND);
-		const carried = this.carriedASecond(from, ranMs, spanMs);
+		const carried = this.recent.carriedASecond(from, Math.min(ranMs, spanMs));
 		const windowMs = isGuess ? wholeWindow(openMs + refusedMs) : openMs + refusedMs;
 		this.isWindowKnown = true;
 		// Refusals that come at any rate do not lower it below one request in as long as the service refused.
@@ -211,10 +216,5 @@ export class CarriedRate {
 
 	private get measuredMs(): number {
 		return Math.max(SECOND, MEASURED_REQUESTS * this.apartMs);
-	}
-
-	/** How many requests a second were carried before a moment: in the last `ranMs`, or in `mostMs` if that is less. */
-	private carriedASecond(before: number, ranMs: number, mostMs = this.measuredMs): number {
-		return this.recent.carriedASecond(before, Math.min(ranMs, mostMs));
 	}
 }

@@ -21,7 +21,7 @@ import { growingPauseMs, retryAfterMs } from './retryPolicy';
  *
  * - They are sent at a rate (`carriedRate.ts`) that grows for as long as nothing is refused.
  * - One refusal without `Retry-After` amid requests that are carried pauses nothing: many services refuse a
- *   few at random. The rate goes down a little.
+ *   few at random. The rate goes down a little, and up again if as many are refused at a lower one (`chance.ts`).
  * - Any other refusal pauses all requests: for as long as the service asks, or for a growing time if it asks for nothing,
  *   or for too little several times in a row. Then they go on at the rate that the service has carried, or a little below.
  * - Only some requests are under way at once (`requestsUnderWay.ts`).
@@ -151,15 +151,16 @@ export class Pace {
 		this.rate.refuse(turnAt);
 		const askedMs = retryAfterMs(answer);
 		if (isNew) {
+			if (!this.refusalPeriod && this.suspectAt === undefined) this.rate.count(false, turnAt, now);
 			if (!this.refusalPeriod && this.suspectAt === undefined && askedMs === 0) {
 				this.suspectAt = turnAt;
 				return;
 			}
 			const { suspectAt = turnAt } = this;
-			// What is sent so seldom says nothing about the rate.
 			const isSeldom = turnAt - suspectAt > SHORT_MS + this.rate.apartMs;
 			const from = isSeldom ? turnAt : suspectAt;
-			const ranMs = isSeldom ? 0 : this.ranMs(from);
+			const isByChance = this.rate.chance.isOn && askedMs === 0;
+			const ranMs = isSeldom || isByChance ? 0 : this.ranMs(from);
 			this.refusalPeriod ??= this.beginRefusalPeriod({ from, ranMs, isAsked: askedMs > 0 });
 			this.suspectAt = undefined;
 			this.resumedAt = undefined;
@@ -182,6 +183,7 @@ export class Pace {
 	}
 
 	private carry(turnAt: number, now: number): void {
+		if (!this.refusalPeriod && this.suspectAt === undefined) this.rate.count(true, turnAt, now);
 		if (this.suspectAt !== undefined) {
 			this.wasRefused = true;
 			this.rate.meetStray(this.suspectAt, now, this.ranMs(now));

@@ -124,3 +124,10 @@ export const MOST_UNDER_WAY_AT_FIRST = 50;
  * share a service that works for 0.2 s on each request, instead of one (no row: `test/unit/slowService.test.cts`).
  */
 export const QUICK_MS = 10 * SECOND;
+
+/**
+ * If many of the requests are refused so many times in a row, at whatever rate, they are refused by chance. Without it, 40
+ * items take an hour or more in place of some minutes where half of the requests are refused at random (no row:
+ * `test/unit/refusedByChance.test.cts`).
+ */
+export const MANY_COUNTS = 3;

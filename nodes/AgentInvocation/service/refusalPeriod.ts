@@ -1,4 +1,11 @@
-import { ALMOST, LEAST_BY_CHANCE, RATE_KEPT_MS, SECOND, WINDOWS_MS } from './paceTuning';
+import {
+	ALMOST,
+	LEAST_BY_CHANCE,
+	RATE_KEPT_MS,
+	SECOND,
+	STEP_PERIODS,
+	WINDOWS_MS,
+} from './paceTuning';
 
 /** A time in which the service refuses. Moments are those of the clock, in ms. */
 export interface RefusalPeriod {
@@ -6,7 +13,10 @@ export interface RefusalPeriod {
 	from: number;
 	/** Until when it is known to have lasted. */
 	until: number;
-	/** For how long requests were sent before it, in ms; 0 if they are sent so seldom that it says nothing about the rate. */
+	/**
+	 * For how long requests were sent before it, in ms; 0 if it says nothing about the rate, since they were sent seldom or are
+	 * refused by chance.
+	 */
 	ranMs: number;
 	/** Whether the service has asked for it, by `Retry-After`. */
 	isAsked: boolean;
@@ -21,6 +31,16 @@ export interface RefusalPeriod {
 export function wholeWindow(seenMs: number): number {
 	// `Retry-After` is in whole seconds, so a little more than the window may be seen.
 	return Object.values(WINDOWS_MS).find((ms) => seenMs <= ms + SECOND) ?? seenMs;
+}
+
+/**
+ * How long one step of growth takes, in ms, after a refusal period. A shorter one shortens the steps by little.
+ *
+ * @param keptMs for how long the rate that was found is kept
+ */
+export function nextStepMs(stepMs: number, refusedMs: number, keptMs: number): number {
+	const mostMs = Math.max(2 * RATE_KEPT_MS, keptMs / 4);
+	return Math.min(Math.max(STEP_PERIODS * refusedMs, stepMs * ALMOST, SECOND), mostMs);
 }
 
 /** What earlier refusals tell about a new one. */
