@@ -29,7 +29,7 @@ export const ofRequests: PlantedDefect[] = [
 	plant(
 		'while nothing is carried, a request a second goes out, answered or not',
 		'service/pace.ts',
-		'this.pausesInARow > 1 ? now + QUICK_MS',
+		'this.pausesInARow > 1 ? now + seldomMs',
 		'this.pausesInARow > 1 ? now + SECOND',
 	),
 	plant(
@@ -41,7 +41,7 @@ export const ofRequests: PlantedDefect[] = [
 	plant(
 		'after a few seconds without requests, a refusal no longer counts',
 		'service/pace.ts',
-		'lateMs > RATE_KEPT_MS + refusedMs',
+		'lateMs > RATE_KEPT_MS + this.refusedMs(this.pausedUntil)',
 		'lateMs > SHORT_MS',
 	),
 	plant(
