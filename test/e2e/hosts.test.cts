@@ -24,7 +24,7 @@ import { until } from '../support/until.cts';
 
 jest.setTimeout(180_000);
 
-test('the tarball holds what users need and nothing else, under 235 kB', () => {
+test('the tarball holds what users need and nothing else, under 236 kB', () => {
 	const folder = mkdtempSync(path.join(tmpdir(), 'agent-invocation-pack-'));
 	const tarball = packNode(folder);
 	rmSync(folder, { recursive: true, force: true });
@@ -32,7 +32,7 @@ test('the tarball holds what users need and nothing else, under 235 kB', () => {
 		.map((file) => file.path)
 		.filter((file) => !file.startsWith('dist/') || !/\.(js|json|svg)$/.test(file));
 	expect(outside.sort()).toEqual(['LICENSE.md', 'README.md', 'index.js', 'package.json']);
-	expect(tarball.unpackedSize).toBeLessThan(235_000);
+	expect(tarball.unpackedSize).toBeLessThan(236_000);
 });
 
 /** n8n's own node for whatever a service has, with our credential. */

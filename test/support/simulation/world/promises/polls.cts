@@ -7,6 +7,9 @@ import { LONGEST_BACKOFF_MS } from './reasons.cts';
 
 /** The longest delay between two polls of a run, and what n8n may be late beside, in ms. */
 const LONGEST_DELAY_MS = 600_000;
+
+/** The longest pause after a refusal that the service has not asked for, in ms. */
+const LONGEST_PAUSE_MS = 250_000;
 const SLACK_MS = 100_000;
 
 /** A run that is not waited for is not polled at all, only 'Get a run' asks for it. */
@@ -120,7 +123,7 @@ function heldUpMs(facts: Facts, before: SeenRequest, poll: SeenRequest): number 
 	const isUnreadable = fromMs < poll.sentAt && fromMs + forMs > before.sentAt;
 	const unreadable = isUnreadable ? forMs + LONGEST_DELAY_MS : 0;
 	const asked = between.reduce((sum, request) => sum + askedMs(request), 0);
-	const refused = between.filter(({ status }) => status === 429).length * 60_000;
+	const refused = between.filter(({ status }) => status === 429).length * LONGEST_PAUSE_MS;
 	const away = history.kills
 		.filter(({ at }) => at >= before.sentAt && at <= poll.sentAt)
 		.reduce((sum, { at, backAt }) => sum + backAt - at, 0);
