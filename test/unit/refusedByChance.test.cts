@@ -2,8 +2,8 @@ import { OwnWorld } from '../support/simulation/ownWorld.cts';
 
 const SECOND = 1_000;
 
-// A service that sheds load refuses requests at random, at whatever rate they come. With the rate as low as if they were
-// refused by a limit, these items take between half an hour and an hour.
+// A service that sheds load refuses requests at random, at whatever rate they come. At a rate as low as if a
+// limit refused them, these items take between 24 minutes and an hour.
 test.each([1, 2, 3, 4])(
 	'40 items take some minutes where half of all requests are refused at random (seed %d)',
 	async (seed) => {

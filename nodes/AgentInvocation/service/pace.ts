@@ -38,7 +38,7 @@ export class Pace {
 	pausedUntil: number;
 
 	/** When the latest refusal came that began a pause. */
-	private refusedAt = -Infinity;
+	private refusedAt: number;
 
 	/** How many pauses came one after the other, with nothing carried between them. */
 	private pausesInARow = 0;
@@ -97,8 +97,7 @@ export class Pace {
 		}
 		// After a time without requests there is nothing to catch up with.
 		const from = lateMs > 0 && lateMs < CATCH_UP_MS ? due : now;
-		// If a pause was too short, few requests are sent after the next one until one is carried: the longer the service has
-		// refused, the fewer.
+		// Once a pause was too short, the longer the service has refused, the fewer are sent until one is carried.
 		const seldomMs = Math.min(Math.max(this.refusedMs(now) * PART_OF_REFUSED, SECOND), QUICK_MS);
 		this.nextAt = this.pausesInARow > 1 ? now + seldomMs : from + this.rate.apartMs;
 		this.underWay.add(now);
@@ -115,6 +114,10 @@ export class Pace {
 		// Requests from before the latest refusal say nothing new about the rate.
 		const isNew = turnAt >= this.refusedAt;
 		if (isNew && this.pausesInARow > 1) this.nextAt = turnAt + SECOND;
+		const isAfterCarried = !this.refusalPeriod && this.suspectAt === undefined;
+		if (isNew && isAfterCarried && answer.status !== undefined) {
+			this.rate.count(answer.kind !== 'rateLimited', turnAt, now);
+		}
 		if (answer.kind === 'rateLimited') {
 			this.refuse(answer, turnAt, now, isNew);
 		} else if (answer.status !== undefined) {
@@ -151,7 +154,6 @@ export class Pace {
 		this.rate.refuse(turnAt);
 		const askedMs = retryAfterMs(answer);
 		if (isNew) {
-			if (!this.refusalPeriod && this.suspectAt === undefined) this.rate.count(false, turnAt, now);
 			if (!this.refusalPeriod && this.suspectAt === undefined && askedMs === 0) {
 				this.suspectAt = turnAt;
 				return;
@@ -178,12 +180,10 @@ export class Pace {
 		const growing = growingPauseMs(Math.max(ownPauses, 1));
 		const longestMs = Math.max(SHORT_MS, this.refusedMs(now) * PART_OF_REFUSED);
 		const ownMs = ownPauses > 0 || askedMs === 0 ? Math.min(growing, longestMs) : 0;
-		const pauseMs = Math.max(askedMs, ownMs);
-		this.pauseUntil(now + pauseMs);
+		this.pauseUntil(now + Math.max(askedMs, ownMs));
 	}
 
 	private carry(turnAt: number, now: number): void {
-		if (!this.refusalPeriod && this.suspectAt === undefined) this.rate.count(true, turnAt, now);
 		if (this.suspectAt !== undefined) {
 			this.wasRefused = true;
 			this.rate.meetStray(this.suspectAt, now, this.ranMs(now));

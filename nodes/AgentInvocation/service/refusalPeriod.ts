@@ -62,8 +62,8 @@ export class EarlierRefusals {
 	}
 
 	/**
-	 * Whether a long refusal comes soon after another one, and as much was carried: then it is a limit, and no outage. If the
-	 * service does not ask for it, the limit is one of a minute at most, and would not let requests pass for longer.
+	 * Whether a long refusal comes soon after another one, and as much was carried: then it is a limit, and no outage. Without
+	 * `Retry-After` the limit is taken for one of a minute, and no such limit lets requests pass for longer.
 	 */
 	isLongLimit({ from, until, ranMs, isAsked, carried }: RefusalPeriod): boolean {
 		const isSoon = from - this.long.until < until - from;

@@ -131,7 +131,7 @@ export const ofRequests: PlantedDefect[] = [
 	plant(
 		'a 429 does not pause',
 		'service/pace.ts',
-		'this.pauseUntil(now + pauseMs);',
+		'this.pauseUntil(now + Math.max(askedMs, ownMs));',
 		'this.pausedUntil = Math.max(this.pausedUntil, now);',
 	),
 	plant(
