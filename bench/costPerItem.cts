@@ -76,7 +76,7 @@ export async function costPerItem(counts: number[]): Promise<ItemCost[]> {
 			] as const) {
 				await host.n8n.start();
 				const runs = host.sandbox.runs.all.length;
-				const execution = await host.n8n.endOf(await host.n8n.runManually(id, 'Start'), 600_000);
+				const execution = await host.n8n.endOf(await host.n8n.runManually(id, 'Start'));
 				const [task] = execution.data.resultData.runData.Run ?? [];
 				if (execution.status !== 'success' || !task) {
 					throw new Error(`${id}: ${execution.data.resultData.error?.message}`);

@@ -65,7 +65,7 @@ async function untilWaiting(n8n: N8n, id: string): Promise<ListedExecution> {
 async function endOf(n8n: N8n, id: string): Promise<StoredExecution> {
 	const deadline = Date.now() + PATIENCE_MS;
 	for (;;) {
-		const execution = await n8n.endOf(id, PATIENCE_MS);
+		const execution = await n8n.endOf(id);
 		if (execution.status !== 'crashed' || Date.now() > deadline) return execution;
 		await sleep(1_000);
 	}

@@ -67,6 +67,9 @@ export const owner = {
 
 const START_TIMEOUT_MS = 180_000;
 
+/** Against executions that hang: a slow machine must not fail one. */
+const END_TIMEOUT_MS = 800_000;
+
 /** How long n8n 1 surely takes to store the data of an execution, once its status is stored. */
 const STORED_MS = 500;
 
@@ -224,8 +227,8 @@ export class N8n {
 	}
 
 	/** Waits until an execution has ended, and reads it. */
-	async endOf(executionId: string, timeoutMs = 240_000): Promise<StoredExecution> {
-		const deadline = Date.now() + timeoutMs;
+	async endOf(executionId: string): Promise<StoredExecution> {
+		const deadline = Date.now() + END_TIMEOUT_MS;
 		for (;;) {
 			const execution = await this.execution(executionId);
 			if (!['new', 'running', 'waiting'].includes(execution.status)) {

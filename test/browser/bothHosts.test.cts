@@ -8,8 +8,6 @@ import { until } from '../support/until.cts';
 import { Editor } from './editor.cts';
 import { nodeWorkflow, NODE, REPORT } from './workflows.cts';
 
-jest.setTimeout(120_000);
-
 const byId = (value: string) => ({ __rl: true, mode: 'id', value });
 
 /** What stands under nodes with these parameters, by the node's name. */
@@ -49,7 +47,7 @@ describe.each(['n8n-2', 'n8n-1'] as const)('in %s', (hostName) => {
 		const workflows = [nodeWorkflow('modes', { agentId: REPORT }), subtitles()];
 		host = await TestHost.start(hostName, workflows, { settings: { agentCount: 2, moreAgents } });
 		editor = await Editor.open(host.n8n);
-	}, 900_000);
+	});
 
 	afterAll(async () => {
 		await editor?.close();

@@ -5,8 +5,6 @@ import { KEY, TestHost } from '../support/host.cts';
 import { Editor } from './editor.cts';
 import { nodeWorkflow, NODE } from './workflows.cts';
 
-jest.setTimeout(120_000);
-
 let host: TestHost;
 let editor: Editor;
 let elsewhere: Server;
@@ -20,7 +18,7 @@ beforeAll(async () => {
 		publishes: false,
 	});
 	editor = await Editor.open(host.n8n);
-}, 900_000);
+});
 
 afterAll(async () => {
 	await editor?.close();

@@ -6,7 +6,8 @@ import { chromium, selectors, type Browser, type Locator, type Page } from 'play
 import { owner, type N8n } from '../../hosts/n8n.cts';
 import { projectRoot } from '../../hosts/pack.cts';
 
-const SETTLE_MS = 30_000;
+/** Against pages that hang: a slow machine must not fail one. */
+const SETTLE_MS = 240_000;
 
 const VIEWPORT = { width: 1_280, height: 800 };
 

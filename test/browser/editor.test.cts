@@ -12,8 +12,6 @@ import { until } from '../support/until.cts';
 import { Editor } from './editor.cts';
 import { nodeWorkflow, NODE, REPORT } from './workflows.cts';
 
-jest.setTimeout(120_000);
-
 const ROWS = [{ region: 'north' }, { region: 'south', quarter: 'Q1' }];
 
 const HOSTILE_KEY = 'hostile-key';
@@ -58,7 +56,7 @@ beforeAll(async () => {
 		],
 	});
 	editor = await Editor.open(host.n8n);
-}, 900_000);
+});
 
 afterAll(async () => {
 	await editor?.close();

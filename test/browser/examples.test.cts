@@ -8,8 +8,6 @@ import { TestHost } from '../support/host.cts';
 import { until } from '../support/until.cts';
 import { Editor } from './editor.cts';
 
-jest.setTimeout(120_000);
-
 const folder = path.join(projectRoot, 'examples');
 const examples = readdirSync(folder).map((file) => ({
 	file,
@@ -36,7 +34,7 @@ beforeAll(async () => {
 		],
 	});
 	editor = await Editor.open(host.n8n);
-}, 900_000);
+});
 
 afterAll(async () => {
 	await editor?.close();

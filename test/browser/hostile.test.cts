@@ -12,8 +12,6 @@ import {
 import { Editor } from './editor.cts';
 import { nodeWorkflow, NODE } from './workflows.cts';
 
-jest.setTimeout(240_000);
-
 const texts = Object.entries(hostileTexts).map(([what, text], index) => {
 	const id = FIRST_HOSTILE_ID + index;
 	const agent = { __rl: true, mode: 'id', value: id };
@@ -74,7 +72,7 @@ beforeAll(async () => {
 		if (dialog.type() !== 'beforeunload') dialogs.push(dialog.message());
 		void dialog.accept();
 	});
-}, 900_000);
+});
 
 afterAll(async () => {
 	await editor?.close();

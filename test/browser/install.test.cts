@@ -15,8 +15,6 @@ import { nodeWorkflow, NODE } from './workflows.cts';
 // licence allows another one. So the node is installed from a local registry as the README says to do by
 // hand, which ends in the same folder.
 
-jest.setTimeout(120_000);
-
 const PACKAGE = 'n8n-nodes-agent-invocation';
 const KEY = 'the-key-of-before';
 
@@ -43,7 +41,7 @@ beforeAll(async () => {
 	await n8n.start();
 	await n8n.setUpOwner();
 	editor = await Editor.open(n8n);
-}, 900_000);
+});
 
 afterAll(async () => {
 	await editor?.close();

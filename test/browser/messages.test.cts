@@ -24,10 +24,6 @@ import {
 
 // Every message of the table is read where a person reads it: in the node, open in the editor. All of them are
 // brought about at the same time, since some take minutes.
-jest.setTimeout(300_000);
-
-/** The longest that an execution takes, in ms: a create is not answered for two minutes. */
-const LONGEST_MS = 240_000;
 
 const withIds = <Row extends unknown[]>(kind: string, rows: Row[]) =>
 	rows.map((row, index) => ({ id: `${kind}${index}`, row }));
@@ -83,7 +79,7 @@ beforeAll(async () => {
 	for (const { id, row } of [...executed].reverse()) {
 		executionIds.set(id, await execute(id, row[1]));
 	}
-}, 900_000);
+});
 
 afterAll(async () => {
 	await editor?.close();
@@ -162,7 +158,7 @@ async function changeCredential(baseUrl: string): Promise<void> {
 /** Opens a row's node as it was executed. Gives its output panel. */
 async function openOutput(id: string): Promise<Locator> {
 	const executionId = executionIds.get(id) ?? '';
-	await host.n8n.endOf(executionId, LONGEST_MS);
+	await host.n8n.endOf(executionId);
 	return await editor.openExecutedNode(id, executionId, id);
 }
 

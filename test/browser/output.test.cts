@@ -3,8 +3,6 @@ import { until } from '../support/until.cts';
 import { Editor } from './editor.cts';
 import { nodeWorkflow, NEXT, NODE } from './workflows.cts';
 
-jest.setTimeout(120_000);
-
 const byId = (value: number) => ({ __rl: true, mode: 'id', value });
 
 const workflows = {
@@ -50,7 +48,7 @@ beforeAll(async () => {
 		settings: { agentNames: { 3: 'Market research' } },
 	});
 	editor = await Editor.open(host.n8n);
-}, 900_000);
+});
 
 afterAll(async () => {
 	await editor?.close();

@@ -129,7 +129,7 @@ async function endsOf(host: TestHost) {
 		}
 		say(`${id}: ${end.status}: ${end.data.resultData.error?.message}`);
 		retried++;
-		ends.push(await host.n8n.endOf(await host.n8n.retry(id), 600_000));
+		ends.push(await host.n8n.endOf(await host.n8n.retry(id)));
 	}
 	return { ends, retried };
 }

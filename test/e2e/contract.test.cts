@@ -17,7 +17,7 @@ let prism: Prism;
 beforeAll(async () => {
 	sandbox = await startSandbox(0, { apiKeys: [KEY] });
 	prism = await Prism.start({ upstream: sandbox.baseUrl });
-}, 600_000);
+});
 
 afterAll(async () => {
 	await prism?.stop();

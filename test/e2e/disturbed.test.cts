@@ -16,13 +16,10 @@ import {
 
 // Many kinds of workflows are parked at the same time. n8n is killed three times in a row, once with the
 // package taken away; workflows and credentials are changed meanwhile, and the service is away for a while.
-jest.setTimeout(900_000);
 
 const CROWD = 40;
 const AGENTS = 20;
 const LARGE = 20_000_000;
-/** How long the service is away for one of them, in ms. */
-const AWAY_MS = 100_000;
 
 const [RENAMED, ROTATED] = ['renamedKey000001', 'rotatedKey000001'] as const;
 
@@ -123,7 +120,7 @@ beforeAll(async () => {
 	await killThreeTimes();
 	await change();
 	await leaveAlone();
-}, 900_000);
+});
 
 afterAll(async () => await host?.stop());
 
@@ -158,20 +155,18 @@ async function change(): Promise<void> {
 	sandbox.settings.apiKeys = [KEY, RENAMED, 'a-new-key'];
 }
 
-/** From its first poll on, the service resets the connections of one of them. */
+/** The service resets the connections of the first two polls of one of them. */
 async function leaveAlone(): Promise<void> {
 	const { sandbox } = host;
 	const runId = sandbox.runs.all.find(({ bindings }) => bindings.text === 'away')!.runId;
 	sandbox.faults.add({ path: runId, kind: 'reset', times: 1e6 });
 	const polls = () => sandbox.requests.filter(({ url }) => url.endsWith(runId));
-	await until(() => polls().length > 0, 300_000);
-	await new Promise((resolve) => setTimeout(resolve, AWAY_MS));
-	expect(polls().length).toBeGreaterThan(1);
+	await until(() => polls().length > 1);
 	sandbox.faults.clear();
 }
 
 async function endOf(workflowId: string): Promise<StoredExecution> {
-	const execution = await host.n8n.endOf(ids[workflowId]!, 600_000);
+	const execution = await host.n8n.endOf(ids[workflowId]!);
 	expect([workflowId, execution.status]).toEqual([workflowId, 'success']);
 	return execution;
 }
@@ -195,7 +190,7 @@ test.each([
 
 test(`${CROWD} executions that were parked have their results`, async () => {
 	for (const [n, id] of crowd.entries()) {
-		const execution = await host.n8n.endOf(id, 600_000);
+		const execution = await host.n8n.endOf(id);
 		expect(jsonOf(execution, 'Good')).toMatchObject([{ output: `crowd ${n}` }]);
 		expect(createsOf(`crowd ${n}`)).toBe(1);
 	}
@@ -233,7 +228,7 @@ test(`300 items over ${AGENTS} agents, in their order`, async () => {
 });
 
 test('the error workflow is told once', async () => {
-	const execution = await host.n8n.endOf(ids.fails!, 600_000);
+	const execution = await host.n8n.endOf(ids.fails!);
 	expect(execution.data.resultData.error?.message).toContain('failed: broke');
 	await until(async () => (await host.n8n.executions('onError')).length > 0);
 	const told = await host.n8n.executions('onError');

@@ -9,8 +9,6 @@ import { projectRoot } from '../../hosts/pack.cts';
 import { startChatModel, type ChatModel } from './chatModel.cts';
 import { jsonOf, TestHost } from '../support/host.cts';
 
-jest.setTimeout(120_000);
-
 const folder = path.join(projectRoot, 'examples');
 const examples = new Map(
 	readdirSync(folder).map((file) => [
@@ -61,7 +59,7 @@ beforeAll(async () => {
 			},
 		],
 	});
-}, 900_000);
+});
 
 afterAll(async () => {
 	await host?.stop();

@@ -8,8 +8,6 @@ import { agentNode, rowsWorkflow } from '../support/workflows.cts';
 // description allows. So only that is asserted which must hold for any answer: each item becomes an output
 // or a message, the node does not hang, and each create is sent once.
 
-jest.setTimeout(180_000);
-
 const CREDENTIAL = 'generatedService';
 const ROUNDS = 5;
 const RUN = '123e4567-e89b-12d3-a456-426614174000';
@@ -64,7 +62,7 @@ beforeAll(async () => {
 	host = await TestHost.start('n8n-2', workflows, {
 		credentials: [{ id: CREDENTIAL, name: CREDENTIAL, data }],
 	});
-}, 900_000);
+});
 
 afterAll(async () => {
 	await host?.stop();

@@ -22,8 +22,6 @@ import {
 } from '../support/workflows.cts';
 import { until } from '../support/until.cts';
 
-jest.setTimeout(180_000);
-
 test('the tarball holds what users need and nothing else, under 236 kB', () => {
 	const folder = mkdtempSync(path.join(tmpdir(), 'agent-invocation-pack-'));
 	const tarball = packNode(folder);
@@ -110,7 +108,7 @@ describe.each<HostName>(['n8n-2', 'n8n-1'])('in %s', (hostName) => {
 		await until(() => sandbox.runs.all.length === 2);
 		const [one, other] = sandbox.runs.all;
 		otherRuns = `/runs/(?!(?:${one!.runId}|${other!.runId})$)`;
-	}, 900_000);
+	});
 
 	afterAll(async () => {
 		await host?.stop();

@@ -12,7 +12,6 @@ import { until } from '../support/until.cts';
 
 // Where a wait may not be stored it stays in memory, ends right, and a hint says why; where it may, it is
 // stored. All of them wait at the same time, since each takes more than a minute.
-jest.setTimeout(400_000);
 
 const node = agentNode('Run', { ...createForRow, options: { pollInterval: 65 } });
 const row = (text: string) => ({ agent: 3, values: { seconds: 30, text } });
@@ -144,7 +143,7 @@ beforeAll(async () => {
 	await untilStored('scheduled');
 	await untilStored('calledAndLeft');
 	await Promise.all(answered);
-}, 900_000);
+});
 
 afterAll(async () => await host?.stop());
 
@@ -166,7 +165,7 @@ async function untilStored(workflowId: string): Promise<void> {
 const CALLER_WAITS = 'the workflow that has called this one waits for its result';
 
 const outputs = async (executionId: string, name: string) => {
-	const execution = await host.n8n.endOf(executionId, 300_000);
+	const execution = await host.n8n.endOf(executionId);
 	expect(execution.status).toBe('success');
 	return jsonOf(execution, name).map(({ output }) => output);
 };

@@ -14,7 +14,6 @@ import {
 
 // Parked waits in a real n8n 2 that is killed with SIGKILL in mid-wait and started again. All
 // executions wait at the same time, since each takes minutes.
-jest.setTimeout(900_000);
 
 /** A run of the scripted agent. */
 const row = (seconds: number, text: string, status = 'succeeded') => ({
@@ -169,12 +168,12 @@ beforeAll(async () => {
 	begunBeforeKill = createsOf(rows.manyRows!.map((_, n) => `row ${n}`));
 	await host.n8n.kill('SIGKILL');
 	await host.n8n.start();
-}, 900_000);
+});
 
 afterAll(async () => await host?.stop());
 
 async function endOf(workflowId: string): Promise<StoredExecution> {
-	return await host.n8n.endOf(ids[workflowId]!, 700_000);
+	return await host.n8n.endOf(ids[workflowId]!);
 }
 
 function pollsOf(text: string): number {
@@ -237,7 +236,7 @@ test('Retry On Fail, and Retry, wait for the runs that go on and start again the
 	expect(error).toMatchObject({ node: { name: 'Run' } });
 	expect([createsOf(['broke for good']), createsOf(['never awaited', 'soon'])]).toEqual([2, 2]);
 
-	const retried = await host.n8n.endOf(await host.n8n.retry(execution.id), 450_000);
+	const retried = await host.n8n.endOf(await host.n8n.retry(execution.id));
 	expect(retried.status).toBe('error');
 	expect([createsOf(['broke for good']), createsOf(['never awaited', 'soon'])]).toEqual([4, 2]);
 });

@@ -12,7 +12,6 @@ import {
 
 // What becomes of a parked wait when something else is taken away: its credential, its run, its key, its own
 // execution. All wait at the same time, since each takes minutes.
-jest.setTimeout(480_000);
 
 const [REVOKED, DELETED] = ['revokedKey000001', 'deletedKey000001'] as const;
 
@@ -69,7 +68,7 @@ beforeAll(async () => {
 	sandbox.settings.apiKeys = sandbox.settings.apiKeys.filter((key) => key !== REVOKED);
 	await n8n.rest('DELETE', `/credentials/${DELETED}`);
 	for (const { id } of workflows) if (id !== 'stopped') await endOf(id);
-}, 900_000);
+});
 
 afterAll(async () => await host?.stop());
 
@@ -100,7 +99,7 @@ async function retryWithSavedWorkflow(executionId: string): Promise<string> {
 }
 
 async function endOf(workflowId: string): Promise<StoredExecution> {
-	return await host.n8n.endOf(ids[workflowId]!, 300_000);
+	return await host.n8n.endOf(ids[workflowId]!);
 }
 
 test('a parked execution that is stopped: its run is not polled any more', async () => {
@@ -153,7 +152,7 @@ test('a credential that was deleted ends the wait and names the run', async () =
 
 test('an error after parking, then Retry: the same run', async () => {
 	host.sandbox.settings.apiKeys.push(REVOKED);
-	const retried = await host.n8n.endOf(await host.n8n.retry(ids.revoked!), 300_000);
+	const retried = await host.n8n.endOf(await host.n8n.retry(ids.revoked!));
 	expect(jsonOf(retried, 'Good')).toMatchObject([{ output: 'revoked' }]);
 	runIdOf('revoked');
 });

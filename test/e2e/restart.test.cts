@@ -96,7 +96,7 @@ test.concurrent.each(cases)(
 				expect(jsonOf(end, 'Good').map(({ output }) => output)).toEqual([text]);
 			}
 			for (const { id } of lost) {
-				const retried = await n8n.endOf(await n8n.retry(id), 600_000);
+				const retried = await n8n.endOf(await n8n.retry(id));
 				expect(retried.status).toBe('success');
 				expect(jsonOf(retried, 'Good').map(({ output }) => output)).toEqual([texts.get(id)]);
 			}

@@ -13,8 +13,6 @@ import { Registry } from '../../hosts/registry.cts';
 // provenance statement names. It takes both from fixed addresses in the internet, so it is given here
 // what it would find there: the package from a local registry, and this checkout.
 
-jest.setTimeout(120_000);
-
 const PACKAGE = 'n8n-nodes-agent-invocation';
 const VERSION = '0.0.1';
 
@@ -45,7 +43,7 @@ beforeAll(async () => {
 	execFileSync('npm', args, { cwd: published, stdio: ['ignore', 'ignore', 'pipe'] });
 	const tarball = `${PACKAGE}-${VERSION}.tgz`;
 	execFileSync('tar', ['-xzf', tarball, '--strip-components=1'], { cwd: published });
-}, 600_000);
+});
 
 afterAll(async () => {
 	await registry?.stop();

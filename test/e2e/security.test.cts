@@ -1,8 +1,6 @@
 import { useKey, type UsedKey } from '../support/keyScenario.cts';
 import { DECOY, formsIn, placesOf, SECRET } from '../support/keySearch.cts';
 
-jest.setTimeout(600_000);
-
 let used: UsedKey;
 let files: Record<string, Buffer>;
 
@@ -11,7 +9,7 @@ beforeAll(async () => {
 	// Killed, it leaves the write-ahead log as it is.
 	await used.host.n8n.kill('SIGKILL');
 	files = used.host.files();
-}, 900_000);
+});
 
 afterAll(async () => {
 	await used?.chatModel.close();

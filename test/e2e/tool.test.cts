@@ -4,8 +4,6 @@ import { startChatModel, type ChatModel } from './chatModel.cts';
 import { jsonOf, TestHost } from '../support/host.cts';
 import { agentNode, toolWorkflow } from '../support/workflows.cts';
 
-jest.setTimeout(120_000);
-
 const MODEL = 'chatModel0000001';
 
 const listAgents = agentNode('List agents', {
@@ -93,7 +91,7 @@ beforeAll(async () => {
 			})),
 		},
 	);
-}, 900_000);
+});
 
 afterAll(async () => {
 	await host?.stop();

@@ -290,7 +290,7 @@ class Ending {
 
 	private async retry(one: Case): Promise<Standing> {
 		const { n8n } = this.host;
-		await n8n.endOf(await n8n.retry(this.ids.get(one)!), SETTLED_MS);
+		await n8n.endOf(await n8n.retry(this.ids.get(one)!));
 		return await this.standing(one);
 	}
 }

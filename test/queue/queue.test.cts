@@ -4,8 +4,6 @@ import { agentNode, createForRow, rowsWorkflow } from '../support/workflows.cts'
 import { missingServices, queueMode, removeSchema } from '../support/services.cts';
 import { until } from '../support/until.cts';
 
-jest.setTimeout(600_000);
-
 const CONCURRENCY = 60;
 const PARKED = 60;
 const IN_NODE = 40;
@@ -33,7 +31,7 @@ beforeAll(async () => {
 	host = await TestHost.start('n8n-2', workflows, { environment: queueMode });
 	workers.push(await host.n8n.startWorker(CONCURRENCY));
 	workers.push(await host.n8n.startWorker(CONCURRENCY));
-}, 900_000);
+});
 
 afterAll(async () => {
 	for (const worker of workers) await worker.kill('SIGTERM');
@@ -100,7 +98,7 @@ testQueue(
 		await expectOwnOutputs(parked);
 		// n8n gives up the executions that the killed worker had in memory, and keeps nothing of theirs.
 		const ends: string[] = [];
-		for (const id of inNode.keys()) ends.push((await host.n8n.endOf(id, 400_000)).status);
+		for (const id of inNode.keys()) ends.push((await host.n8n.endOf(id)).status);
 		expect(ends.filter((end) => end !== 'crashed' && end !== 'success')).toEqual([]);
 		expect(ends).toContain('crashed');
 		for (const text of [...parked.values(), ...inNode.values()]) {
@@ -122,13 +120,13 @@ testQueue('a worker is killed while it polls: n8n fails those executions alone',
 	host.sandbox.faults.add({ method: 'GET', kind: 'delay', delayMs: 30_000, times: POLLED });
 	const polls = () =>
 		host.sandbox.requests.filter(({ method, isOpen }) => isOpen && method === 'GET');
-	await until(() => polls().length >= OPEN_AT_ONCE, 120_000);
+	await until(() => polls().length >= OPEN_AT_ONCE);
 	// Started again at once, it has those of the other worker marked as crashed, too (docs/n8n.md, What was seen).
 	await workers.shift()!.kill('SIGKILL');
 
 	const failed: string[] = [];
 	for (const [id, text] of polled) {
-		const { status } = await host.n8n.endOf(id, 400_000);
+		const { status } = await host.n8n.endOf(id);
 		expect(runsOf(text)).toHaveLength(1);
 		if (status === 'success') continue;
 		polled.delete(id);

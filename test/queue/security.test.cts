@@ -10,8 +10,6 @@ import {
 	removeSchema,
 } from '../support/services.cts';
 
-jest.setTimeout(600_000);
-
 const missing = missingServices();
 if (missing.length > 0) process.stderr.write(`Queue mode is not tested. ${missing.join(' ')}\n`);
 const testQueue = missing.length > 0 ? test.skip : test;
@@ -33,7 +31,7 @@ beforeAll(async () => {
 	await worker?.kill('SIGTERM');
 	await used.host.n8n.kill('SIGTERM');
 	Object.assign(places, used.places, readTables(host), used.host.files());
-}, 900_000);
+});
 
 afterAll(async () => {
 	await worker?.kill('SIGKILL');

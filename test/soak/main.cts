@@ -222,7 +222,7 @@ async function endOf(
 	begin: Begin,
 	wasInterrupted: boolean,
 ): Promise<Ended> {
-	const end = await host.n8n.endOf(id, 600_000);
+	const end = await host.n8n.endOf(id);
 	const isEndedByN8n =
 		end.status === 'crashed' ||
 		(wasInterrupted && end.status === 'canceled') ||
@@ -233,7 +233,7 @@ async function endOf(
 	const stored = JSON.stringify(end.data);
 	const isKept =
 		kinds[begin.kind]!.keeps !== undefined && before.some(({ runId }) => stored.includes(runId));
-	const retried = await host.n8n.endOf(await host.n8n.retry(id), 600_000);
+	const retried = await host.n8n.endOf(await host.n8n.retry(id));
 	const by = allRuns().length > before.length ? 'again' : 'sameRuns';
 	return { ...begin, end: retried, by, mostRuns: isKept ? 1 : 2 };
 }

@@ -1,7 +1,7 @@
 /** Waits until something is so. */
 export async function until(
 	isSo: () => boolean | Promise<boolean>,
-	timeoutMs = 60_000,
+	timeoutMs = 600_000,
 ): Promise<void> {
 	const deadline = Date.now() + timeoutMs;
 	while (!(await isSo())) {
