@@ -1,13 +1,7 @@
 import { sleep } from 'n8n-workflow';
 
-/** Whether the host's `sleep` takes a signal, and clears its timer when that is aborted. n8n 1's does not. */
-const CLEARS_TIMERS = sleep.length > 1;
-
-/**
- * The longest timer that is set, in ms. Short where a timer cannot be cleared, since it then outlives an
- * aborted sleep.
- */
-const LONGEST_TIMER_MS = CLEARS_TIMERS ? 86_400_000 : 1_000;
+/** The longest timer that is set, in ms. Short where `sleep` takes no signal (n8n 1): its timer outlives an aborted sleep. */
+const LONGEST_TIMER_MS = sleep.length > 1 ? 86_400_000 : 1_000;
 
 /** Time, in ms. */
 export const clock = {
@@ -66,11 +60,6 @@ export class PassTime {
 		const change = clock.date() - this.date();
 		return Math.abs(change) < 1_000 ? 0 : change;
 	}
-}
-
-/** Calls `act` after `ms`. Does not keep the process from ending before. */
-export function afterwards(ms: number, act: () => void): void {
-	AbortSignal.timeout(ms).addEventListener('abort', act);
 }
 
 /** Waits for `promise`, but no longer than `ms`. Gives undefined if it takes longer. */

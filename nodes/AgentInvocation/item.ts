@@ -76,7 +76,7 @@ interface Known {
 	 * `enteredIn` in engine/host.ts).
 	 */
 	fingerprints?: string[];
-	/** Whether something else is entered now. The record then counts only if the item would start the same run. */
+	/** Whether the user has changed the node since the record was made. It then counts only if the item would start the same run. */
 	isOld?: boolean;
 	/** Whether the service does not know the run. The next attempt polls it once more. */
 	isGone?: boolean;
@@ -147,14 +147,6 @@ export function failed(item: Item, failure: Failure): ItemThatIs<'failed'> {
 		failure: naming(run, failure),
 		earlier: unlessEmpty(recordsOf(item)),
 	};
-}
-
-/**
- * The item as failed because its run ended without success. The run's record is dropped, so the next attempt begins the
- * item again.
- */
-export function failedByItsRun(item: Item, failure: Failure): ItemThatIs<'failed'> {
-	return { ...failed(item, failure), earlier: item.earlier };
 }
 
 /** The item as not begun, with the records that it can go on from. */

@@ -117,7 +117,7 @@ export function readChoice<T extends string>(
 	return choice ?? refuse(value, name, choices.map((one) => `'${one}'`).join(' or '));
 }
 
-export function isExpression(stored: unknown): boolean {
+export function isExpression(stored: unknown): stored is string {
 	return typeof stored === 'string' && stored.startsWith('=');
 }
 

@@ -38,10 +38,7 @@ export function toColumn(name: string): string {
 	// not take.
 	if (PLAIN.test(name) && !(name in {}) && name !== 'prototype') return name;
 	return name.replace(/^.|[^\p{L}\p{M}\p{N} ]/gsu, (character) =>
-		character
-			.split('')
-			.map((unit) => `%${unit.charCodeAt(0).toString(16).padStart(4, '0')}`)
-			.join(''),
+		character.replace(/./gs, (unit) => `%${unit.charCodeAt(0).toString(16).padStart(4, '0')}`),
 	);
 }
 

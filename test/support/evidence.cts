@@ -109,6 +109,7 @@ interface Evidence {
 const ENGINE = "n8n's engine";
 const SIMULATED = 'Simulated';
 const REAL = 'A real n8n 2';
+const BEFORE = 'the node as it was before 2026-11-24';
 const KILLED = 'A real n8n 2 and n8n 1, not in queue mode';
 
 const EVIDENCE: Evidence[] = [
@@ -131,9 +132,9 @@ const EVIDENCE: Evidence[] = [
 		where: KILLED,
 		report: 'test/faults/KILLS.md',
 	},
-	...soak('test/soak/REPORT.md', REAL),
+	...soak('test/soak/REPORT.md', `${REAL} (${BEFORE})`),
 	...soak('test/soak/MINUTE.md', `${REAL}, under a limit per minute`),
-	...soak('test/soak/QUEUE.md', `${REAL} in queue mode`),
+	...soak('test/soak/QUEUE.md', `${REAL} in queue mode (${BEFORE})`),
 	{
 		claim: 'The node keeps its promises in random situations',
 		seen: simulatedWorlds,
@@ -141,7 +142,7 @@ const EVIDENCE: Evidence[] = [
 		report: 'test/support/simulation/REPORT.md',
 	},
 	{
-		claim: 'The simulation finds defects',
+		claim: 'The simulation finds every defect that was planted in the node',
 		seen: plantedDefects,
 		where: SIMULATED,
 		report: 'test/support/simulation/PLANTED.md',
@@ -165,7 +166,7 @@ const EVIDENCE: Evidence[] = [
 		report: 'bench/RESULTS.md',
 	},
 	{
-		claim: 'Requests use most of what common limits allow',
+		claim: 'Under most common limits, requests use most of what the limit allows',
 		seen: limits,
 		where: SIMULATED,
 		report: 'bench/LIMITS.md',
@@ -179,13 +180,13 @@ const EVIDENCE: Evidence[] = [
 	{
 		claim: 'Crowds get the right results',
 		seen: crowds,
-		where: REAL,
+		where: `${REAL} (${BEFORE})`,
 		report: 'test/crowds/REPORT.md',
 	},
 	{
 		claim: 'The tests notice mistakes',
 		seen: mutants,
-		where: 'Unit tests alone',
+		where: `Unit tests alone (${BEFORE})`,
 		report: 'test/mutation/REPORT.md',
 	},
 ];
@@ -207,13 +208,15 @@ function startedUnderFaults({ tables }: Report): string {
 
 /** What KILLS.md says of each moment; each row holds for several hosts. */
 function killsOf(report: Report) {
-	const hosts = Number(said(report, /for all (\d+) hosts/));
-	const rows = tableWith(report, 'When n8n was ended', 'Then nothing', 'Then Retry').map((row) => ({
-		moment: row['When n8n was ended']!,
-		kept: row['n8n had kept']!,
-		first: row['Then nothing']!,
-		retried: row['Then Retry']!,
-	}));
+	const hosts = Number(said(report, /in all (\d+) combinations/));
+	const rows = tableWith(report, 'When n8n was stopped', 'Then nothing', 'Then Retry').map(
+		(row) => ({
+			moment: row['When n8n was stopped']!,
+			kept: row['n8n had kept']!,
+			first: row['Then nothing']!,
+			retried: row['Then Retry']!,
+		}),
+	);
 	return { hosts, rows };
 }
 
@@ -222,7 +225,7 @@ function startedInKills(report: Report): string {
 	const moments = new Set(rows.map(({ moment }) => moment)).size;
 	const twice = rows.filter(({ first, retried }) => /\b2\//.test(`${first} ${retried}`));
 	if (twice.some(({ kept }) => kept !== 'nothing')) throw new Error('A run was started twice');
-	return `${rows.length * hosts} times n8n was stopped or killed, half of them by SIGKILL, at ${moments} moments: a second run only in ${twice.length * hosts} of them, when the user chose Retry and n8n had stored nothing`;
+	return `${rows.length * hosts} times n8n was stopped or killed, half of them by SIGKILL, at ${moments} moments. A second run was started in ${twice.length * hosts} of them, each time by the user's Retry after n8n had stored nothing`;
 }
 
 function resumedInKills(report: Report): string {
@@ -356,7 +359,7 @@ const EXCEPTIONS: Array<[report: ReportFile, says: (report: Report) => string]> 
 		(report) => {
 			const { rows, ended, kills } = soakOf(report);
 			const stored = rows.filter((row) => row['n8n keeps'] === 'the wait');
-			return `Stopping n8n also ends executions that are not stored at that moment: in half an hour with ${kills} stops, ${ended(rows)} of ${inWords(sum(rows, 'Executions'))}. Of these, ${ended(stored)} belong to the ${sum(stored, 'Executions')} that store their waits: n8n stopped while it started or polled their runs, or resumed them before its own start was over. All runs continued at the service.`;
+			return `Stopping n8n also ends executions that are not stored at that moment: in half an hour with ${kills} stops, ${ended(rows)} of ${inWords(sum(rows, 'Executions'))}. ${ended(stored)} of these were among the ${sum(stored, 'Executions')} that store their waits: n8n stopped while it started or polled their runs, or resumed them before its own start was over. All runs continued at the service.`;
 		},
 	],
 	[
@@ -366,7 +369,7 @@ const EXCEPTIONS: Array<[report: ReportFile, says: (report: Report) => string]> 
 			const stored = rows.filter((row) => row['n8n keeps'] === 'the wait');
 			const ended = sum(stored, 'Ended by n8n');
 			const same = sum(stored, 'Retry: same runs');
-			return `Under a limit per minute, n8n ended ${ended} of the ${sum(stored, 'Executions')} executions that store their waits. Retry continued ${same} with the same runs; n8n had not yet stored the other ${ended - same}, so Retry started new runs.`;
+			return `Under a limit per minute, ${sum(stored, 'Executions')} executions store their waits. n8n ended ${ended} of them. Retry continued ${same} with the same runs; n8n had not yet stored the other ${ended - same}, so Retry started new runs.`;
 		},
 	],
 	[
@@ -412,7 +415,7 @@ export function evidencePage(): string {
 	});
 	return `# Evidence
 
-This page lists what was measured. A [sandbox](../sandbox/openapi.yaml) or a simulated service stands in for the service; nothing was measured with the service itself. Most reports come from one session on a machine with two cores, and say whether other work ran at the same time. The last table names the commit of each report. This is often an older one. In particular, Soak, Soak in queue mode, Crowds and Mutation measured the node as it was before 2026-11-24; most of its code has changed since. 'n8n 2' is 2.40.7 in reports dated before 2026-11-24, and 2.41.1 since then.
+This page lists what was measured. A [sandbox](../sandbox/openapi.yaml) or a simulated service stands in for the service; nothing was measured with the service itself. Each report comes from one run of its suite, on a machine with two cores. Most say whether other work ran at the same time. The last table names the commit of each report. This is often an older one. Most of the node's code has changed since 2026-11-24. 'n8n 2' is 2.40.7 in reports dated before 2026-11-24, and 2.41.1 since then.
 
 ${table(['Claim', 'What was seen', 'Measured in', 'Report'], claims)}
 

@@ -1,10 +1,11 @@
 import { readAgentId, readRunId } from '../../nodes/AgentInvocation/operations/ids.ts';
 import {
 	findAgent,
-	pickNamed,
+	listedOf,
+	pick,
 	readAgent,
 } from '../../nodes/AgentInvocation/operations/findAgent.ts';
-import { byName, nameKey } from '../../nodes/AgentInvocation/textKey.ts';
+import { nameKey } from '../../nodes/AgentInvocation/textKey.ts';
 import type { ItemWork } from '../../nodes/AgentInvocation/items/operation.ts';
 import { toAgent } from '../../nodes/AgentInvocation/service/types.ts';
 import type { Service } from '../../nodes/AgentInvocation/service/service.ts';
@@ -115,20 +116,20 @@ describe('of the agents', () => {
 		{ id: 3, name: 'Twice' },
 		{ id: 4, name: 'TWICE ' },
 	].map(toAgent);
-	const named = byName(agents, ({ name }) => name);
+	const listed = listedOf(agents);
 
 	test('the one of the name is picked', () => {
-		expect(pickNamed(named, 'REPORT')).toBe(agents[0]);
+		expect(pick(listed, 'REPORT')).toBe(agents[0]);
 	});
 
 	test('none is where no name is the same, and that is said', () => {
-		expect(outcomeOf(() => pickNamed(named, 'Repor'))).toEqual(
+		expect(outcomeOf(() => pick(listed, 'Repor'))).toEqual(
 			failing("No published agent is named 'Repor'"),
 		);
 	});
 
 	test('none is where several have the name, and they are told', () => {
-		expect(outcomeOf(() => pickNamed(named, 'twice'))).toEqual(
+		expect(outcomeOf(() => pick(listed, 'twice'))).toEqual(
 			failing("3 published agents are named 'twice': 2, 3, 4"),
 		);
 	});

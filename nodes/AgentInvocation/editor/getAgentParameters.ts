@@ -7,7 +7,7 @@ import type {
 import { isTool } from '../engine/host';
 import { toEditorError } from '../engine/nodeError';
 import { fail } from '../failure';
-import { isIn, listedOf, pick, readAgent } from '../operations/findAgent';
+import { keyOf, listedOf, pick, readAgent } from '../operations/findAgent';
 import { createFields } from '../operations/run/create';
 import { readKeptAgents } from '../service/agents';
 import { openService } from '../service/service';
@@ -58,7 +58,7 @@ export async function findChosenAgent(
 	const read = async () => listedOf(await readKeptAgents(service, question, Infinity, isFound));
 	const agents = await read();
 	// The same question twice in a row makes `readKeptAgents` read the list again: the agent may have been published since.
-	return pick(isIn(agents, given) ? agents : await read(), given);
+	return pick(agents.has(keyOf(given)) ? agents : await read(), given);
 }
 
 /** Names that n8n lets no argument have, of those that a parameter may have (docs/n8n.md, The editor). */

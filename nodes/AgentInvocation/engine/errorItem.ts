@@ -1,10 +1,18 @@
-import type { IExecuteFunctions, INodeExecutionData } from 'n8n-workflow';
+import type { IDataObject, IExecuteFunctions, INodeExecutionData } from 'n8n-workflow';
 
 import type { Failure } from '../failure';
 import { bound } from '../wording';
-import { withAdvice } from './advice';
 import { hostVersion, isTool } from './host';
 import { toNodeError } from './nodeError';
+
+/** The json of an output item. If the node is a tool, a model reads it, so it also says what to do. */
+export function withAdvice(
+	context: IExecuteFunctions,
+	json: IDataObject,
+	advice: string | undefined,
+): IDataObject {
+	return advice !== undefined && isTool(context) ? { ...json, advice: bound(advice) } : json;
+}
 
 /**
  * The output item of an item that failed while the node continues.

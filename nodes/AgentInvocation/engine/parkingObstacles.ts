@@ -53,7 +53,7 @@ interface ParkingFacts {
 	timeLeftMs(this: void): number;
 	/** Whether the execution was parked before. */
 	wasParked: boolean;
-	/** Whether n8n's recovery may have met the execution: it deletes those that are not to be stored once they fail. */
+	/** Whether n8n's recovery may have failed the execution. n8n then deletes it if it stores no failed executions. */
 	wasRecovered: boolean;
 }
 

@@ -57,7 +57,8 @@ function isAnsweredLater(
 	runData: IRunData,
 ): boolean {
 	const mode = responseModeOf(node);
-	if (mode !== 'responseNode') return mayAnswerLater(mode);
+	// A mode may also be an expression.
+	if (mode !== 'responseNode') return mode !== undefined && mode !== 'onReceived';
 	const responders = context
 		.getChildNodes(node.name)
 		.filter(({ type }) => type.endsWith('.respondToWebhook'));
@@ -81,11 +82,6 @@ function responseModeOf(node: ToldNode): unknown {
 	const chosen =
 		parameters.responseMode ?? (isJsonObject(options) ? options.responseMode : undefined);
 	return chosen ?? (/chatTrigger$/i.test(type) ? 'lastNode' : undefined);
-}
-
-/** Whether a response mode may be one that answers later. It may also be an expression. */
-function mayAnswerLater(mode: unknown): boolean {
-	return mode !== undefined && mode !== 'onReceived';
 }
 
 /**

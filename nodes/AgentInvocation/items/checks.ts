@@ -33,6 +33,7 @@ export async function checkItems(
 	/** Items about which the same is asked. */
 	const asked = new Map<string, number[]>();
 	const failing = new Map<number[], Failure>();
+	/** What is said of all items that would start something if the check of one got no answer. */
 	const unanswered = new Map<number, Failure>();
 	/** Those that begin without a check, since they start nothing. */
 	const free = new Set<number>();
@@ -59,7 +60,7 @@ export async function checkItems(
 			if (signal.aborted && memory.item(index).is !== 'inDoubt') return item;
 			const failure = failureOf(thrown);
 			if (thrown instanceof UnansweredError) {
-				unanswered.set(index, failure);
+				unanswered.set(index, reworded(failure, `Item ${index} could not be checked`));
 				return failed(item, failure);
 			}
 			failing.set(indexes, failure);
@@ -93,15 +94,14 @@ export async function checkItems(
 			.sort(([one], [other]) => one - other),
 	);
 	const [first] = wrong.keys();
-	const [ofFirst] = [...unanswered].map(([index, failure]) => sayUnanswered(index, failure));
+	const [ofFirst] = unanswered.values();
 	for (let index = 0; index < count; index++) {
 		const item = memory.item(index);
-		// The loop has begun with those that have earlier records, and ended at the first one without an answer. Those
-		// that it has not reached may still have something to go on from.
+		// The loop takes items with earlier records first, and ends at the first one without an answer. An item that it
+		// has not reached may still go on from its records, and then starts nothing.
 		const isLeft = ofFirst && item.is === 'notBegun' && item.earlier && !reached.has(index);
 		if (isLeft && mayAsk && (await startsNothing(item, index))) free.add(index);
-		const own = unanswered.get(index);
-		const noAnswer = own ? sayUnanswered(index, own) : ofFirst && { ...ofFirst, details: {} };
+		const noAnswer = unanswered.get(index) ?? (ofFirst && { ...ofFirst, details: {} });
 		const failure = wrong.get(index) ?? (free.has(index) ? undefined : noAnswer);
 		if ((item.is !== 'notBegun' && item.is !== 'inDoubt') || !failure) continue;
 		const isNamed = index === first && work.stopsAtFailure;
@@ -118,11 +118,6 @@ function sayWrong(wrong: Map<number, Failure>, index: number, failure: Failure):
 	const also = count === 0 ? '' : count === 1 ? ' and 1 other' : ` and ${count} others`;
 	const either = count > 0 && `These items did not pass either: ${few(others)}.`;
 	return reworded(failure, `Item ${index}${also} did not pass the check`, either);
-}
-
-/** What is said of all items that would start something if the check of one got no answer. */
-function sayUnanswered(index: number, failure: Failure): Failure {
-	return reworded(failure, `Item ${index} could not be checked`);
 }
 
 function reworded(

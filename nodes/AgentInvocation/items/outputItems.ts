@@ -1,7 +1,6 @@
 import { NodeOperationError, type IExecuteFunctions, type INodeExecutionData } from 'n8n-workflow';
 
-import { withAdvice } from '../engine/advice';
-import { toErrorItem } from '../engine/errorItem';
+import { toErrorItem, withAdvice } from '../engine/errorItem';
 import type { Item } from '../item';
 import { adviceOn, shownOf } from '../waiting/output';
 

@@ -20,7 +20,10 @@ export interface Work {
 	 * for their turn: those are recalled. Infinity if it makes no checkpoint.
 	 */
 	checkpointAfterMs: number;
-	/** Whether an item that is beginning may be recalled: it then begins anew, with all its repetitions. */
+	/**
+	 * Whether an item that is beginning may be recalled, and begun again later. Not if its create is repeated after a server
+	 * error: the repetitions would be counted from the start.
+	 */
 	mayRecall(this: void, index: number): boolean;
 	/** For the dates in the records. */
 	time: PassTime;

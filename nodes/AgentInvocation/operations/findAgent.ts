@@ -26,29 +26,6 @@ export function readAgent(given: unknown): GivenAgent {
 }
 
 /**
- * The one agent of a name.
- *
- * @throws FailureError if there is none, or more than one
- */
-export function pickNamed(agents: Listed['byName'], name: string): Agent {
-	const [agent, ...others] = agents.get(nameKey(name)) ?? [];
-	if (!agent) {
-		return fail({
-			message: `No published agent is named '${shorten(name)}'`,
-			description:
-				"Compare it with the agent's name at the service, or choose the agent from the list in 'Agent'. If the name is right, the agent is not published, or the credential is another organization's.",
-		});
-	}
-	if (others.length === 0) return agent;
-	const ids = few([agent, ...others].map(({ id }) => id ?? 'one without an ID'));
-	return fail({
-		message: `${others.length + 1} published agents are named '${shorten(name)}': ${ids}`,
-		description:
-			"Set 'Agent' to 'By ID' and enter the ID of the right one, or give the agents different names at the service.",
-	});
-}
-
-/**
  * Gives the ID of an item's agent. A name is looked up in the organization's list, which is read once for an
  * execution. If an earlier pass of a node read it and the name is not in it, it is read again.
  *
@@ -70,18 +47,18 @@ export async function findAgent(
 	});
 }
 
-/** The list of an organization's agents, to find one in. */
-interface Listed {
-	/** By their {@link nameKey}. */
-	byName: Map<string, Agent[]>;
-	byId: Map<number | undefined, Agent>;
-}
+/** An organization's agents, by their IDs and by the {@link nameKey} of their names. */
+type Listed = Map<GivenAgent, Agent[]>;
 
 export function listedOf(agents: Agent[]): Listed {
-	return {
-		byName: byName(agents, ({ name }) => name),
-		byId: new Map(agents.map((agent) => [agent.id, agent])),
-	};
+	const listed = new Map<GivenAgent, Agent[]>(byName(agents, ({ name }) => name));
+	for (const agent of agents) if (agent.id !== undefined) listed.set(agent.id, [agent]);
+	return listed;
+}
+
+/** The same for all ways to give the same agent. */
+export function keyOf(given: GivenAgent): GivenAgent {
+	return typeof given === 'number' ? given : nameKey(given);
 }
 
 interface Reading {
@@ -111,7 +88,7 @@ export async function agentOf(given: GivenAgent, work: ItemWork, deadline: numbe
 		kept.set(key, reading);
 		const agents = await reading.agents.catch(() => undefined);
 		const isOwn = reading.owner === owner;
-		if (agents && (isOwn || isIn(agents, given))) return pick(agents, given);
+		if (agents && (isOwn || agents.has(keyOf(given)))) return pick(agents, given);
 		if (kept.get(key) === reading) kept.delete(key);
 		if (clock.now() >= deadline) {
 			return fail({
@@ -147,18 +124,28 @@ function beginReading({ service, signal }: ItemWork, deadline: number): Reading 
 	return { owner: service.owner, deadline, signal, agents };
 }
 
-export function isIn(agents: Listed, given: GivenAgent): boolean {
-	return typeof given === 'number' ? agents.byId.has(given) : agents.byName.has(nameKey(given));
-}
-
-/** @throws FailureError if the list has no such agent */
+/** @throws FailureError if the list has no such agent, or several of that name */
 export function pick(agents: Listed, given: GivenAgent): Agent {
-	if (typeof given === 'string') return pickNamed(agents.byName, given);
-	const agent = agents.byId.get(given);
-	if (agent) return agent;
+	const [agent, ...others] = agents.get(keyOf(given)) ?? [];
+	if (agent && others.length === 0) return agent;
+	if (typeof given === 'number') {
+		return fail({
+			message: `Agent ${given} is not in the organization's list`,
+			description: "Choose an agent from the list in 'Agent'.",
+			details: { agent_id: given },
+		});
+	}
+	if (!agent) {
+		return fail({
+			message: `No published agent is named '${shorten(given)}'`,
+			description:
+				"Compare it with the agent's name at the service, or choose the agent from the list in 'Agent'. If the name is right, the agent is not published, or the credential is another organization's.",
+		});
+	}
+	const ids = few([agent, ...others].map(({ id }) => id ?? 'one without an ID'));
 	return fail({
-		message: `Agent ${given} is not in the organization's list`,
-		description: "Choose an agent from the list in 'Agent'.",
-		details: { agent_id: given },
+		message: `${others.length + 1} published agents are named '${shorten(given)}': ${ids}`,
+		description:
+			"Set 'Agent' to 'By ID' and enter the ID of the right one, or give the agents different names at the service.",
 	});
 }

@@ -79,7 +79,12 @@ class AgentList {
 	}
 
 	private async readPage(service: Service, limit: number, patience: ReadPatience): Promise<void> {
-		if (++this.pages > MOST_PAGES) refuseEndless();
+		if (++this.pages > MOST_PAGES) {
+			fail({
+				message: "The service's list of agents does not end",
+				description: `It goes on after ${MOST_PAGES} pages. Choose the agent by its ID, or turn off 'Return All', and contact the service's support.`,
+			});
+		}
 		const asked = Math.min(limit - this.agents.size, LARGEST_PAGE);
 		const request = listAgents(asked, this.next);
 		const { agents: listed, pagination } = await read(service, request, {}, patience);
@@ -122,13 +127,6 @@ class AgentList {
 	}
 }
 
-function refuseEndless(): never {
-	fail({
-		message: "The service's list of agents does not end",
-		description: `It goes on after ${MOST_PAGES} pages. Choose the agent by its ID, or turn off 'Return All', and contact the service's support.`,
-	});
-}
-
 /** Adds the agents that are not in it yet. */
 function add(agents: Map<unknown, Agent>, more: Agent[]): void {
 	for (const agent of more) {
@@ -162,14 +160,13 @@ export async function readAgents(
 		return agents.slice(0, limit);
 	}
 	const end = offset + limit;
-	const matching = (agents: Agent[]) => agents.filter((agent) => holds(agent, filter));
+	const text = textKey(filter);
+	const holdsText = ({ name, description }: Agent) =>
+		[name, description].some((one) => textKey(one).includes(text));
+	const matching = (agents: Agent[]) => agents.filter(holdsText);
 	const isEnough = (agents: Agent[]) => matching(agents).length >= end;
 	const agents = await new AgentList(0).read(service, Infinity, patience, isEnough);
 	return matching(agents).slice(offset, end);
-}
-
-function holds({ name, description }: Agent, text: string): boolean {
-	return [name, description].some((one) => textKey(one).includes(textKey(text)));
 }
 
 const keptLists = shareByKey(() => ({

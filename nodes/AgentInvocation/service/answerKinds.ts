@@ -60,7 +60,7 @@ const REDIRECTED = {
  *   that answers with somebody else's page or a redirect, is more likely wrong than failing for a moment.
  */
 const KINDS = {
-	/** A 2xx with the shape that was asked for, in `body`. Nobody reads its texts: they complete the row. */
+	/** A 2xx with the shape that was asked for, in `body`. No error is made of it; every row has texts. */
 	ok: { mayHaveStarted: true, isVerdict: true, retried: {}, ...FOREIGN },
 	/** The service's own error envelope, with a status below 500 or a code that the interface lists; or any 401. */
 	rejected: { mayHaveStarted: false, isVerdict: true, retried: {}, ...REJECTED },

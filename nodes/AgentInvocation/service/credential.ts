@@ -125,7 +125,7 @@ export function addApiKey(
 	const { baseUrl, apiKey } = checkCredential(data);
 	const { origin } = new URL(baseUrl);
 	const { baseURL } = request;
-	// An address that is complete by itself is asked whatever the base is.
+	// `new URL` ignores the base if the address is complete, so the base is checked too.
 	const asked = [parse(request.uri ?? request.url, baseURL), ...(baseURL ? [parse(baseURL)] : [])];
 	if (asked.some((url) => url?.origin !== origin)) {
 		throw new Error(

@@ -9,10 +9,9 @@ const LONGEST_OUTAGE_MS = 120_000;
 const MOST_FAILING = 1_000;
 
 /**
- * Whether the service seems to be away. It does if the polls of two runs in a row get no answer of its own: a create would
- * then leave its item in doubt. So creates wait until something is carried. The two runs may fail for reasons of their own,
- * so after a while one create is sent to try. Once something is carried, the two no longer count. Moments are those of the
- * clock, in ms.
+ * Holds back creates while the service seems to be away: if the polls of two runs in a row got no answer of its own, a
+ * create would leave its item in doubt. Once something is carried, the two no longer count. As they may have failed for
+ * reasons of their own, one create is tried after a while. Moments are those of the clock, in ms.
  */
 export class Outage {
 	/** The paths of two runs whose polls failed, if nothing was carried since. */

@@ -18,8 +18,8 @@ export const EDITOR_PATIENCE_MS = 10_000;
 export const LONGEST_REFUSED_CREATE_MS = 86_400_000;
 
 /**
- * By which factor the pause grows with each failure, and with each refusal by the rate limit. With the latter, a
- * request comes back late by about a sixth of the time for which it was refused.
+ * By which factor the pause grows with each failure, and with each refusal by the rate limit. After refusals, a request
+ * comes back at most about a sixth of the time too late for which it was refused.
  */
 const PAUSE_GROWTH = { failed: 2, refused: 1.2 };
 

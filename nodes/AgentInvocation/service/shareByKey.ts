@@ -1,4 +1,4 @@
-import { afterwards, clock } from '../clock';
+import { clock } from '../clock';
 
 /** How long an entry is kept unused, in ms. */
 const KEPT_MS = 3_600_000;
@@ -27,7 +27,8 @@ export function shareByKey<T>(make: () => T, keptMs = KEPT_MS): (key: string) =>
 	const schedule = () => {
 		if (isScheduled || keptMs === Infinity || kept.size === 0) return;
 		isScheduled = true;
-		afterwards(keptMs, () => {
+		// Unlike a timer of `sleep`, it does not keep the process from ending.
+		AbortSignal.timeout(keptMs).addEventListener('abort', () => {
 			isScheduled = false;
 			dropUnused();
 			schedule();

@@ -3,7 +3,6 @@ import type { IDataObject } from 'n8n-workflow';
 import {
 	done,
 	failed,
-	failedByItsRun,
 	type Item,
 	type ItemThatIs,
 	type KnownRun,
@@ -21,13 +20,15 @@ export function resultOf(item: Item & { run: KnownRun }, seen: Run, options: Wai
 	const details = { status: seen.status };
 	const isUnsuccessful = isFinished(seen) && !hasSucceeded(seen);
 	if (isUnsuccessful && options.onUnsuccessfulRun === 'error') {
-		return failedByItsRun(item, {
+		const failedItem = failed(item, {
 			message: `The agent's run ${describeEnd(seen)}`,
 			description:
 				"This is how the run ended at the service. To output such runs instead, choose 'Output the Run' in 'If Run Does Not Succeed' under 'Options'.",
 			advice: 'This run has ended. Start another one only if its result is still needed.',
 			details,
 		});
+		// Without the run's record, so the next attempt begins the item again.
+		return { ...failedItem, earlier: item.earlier };
 	}
 
 	const output = outputOf(seen, item.run);

@@ -149,9 +149,9 @@ function afterFailing(item: Waiting, answer: Answer, polling: Polling, polledOn:
 }
 
 /**
- * Whether the time for repeating a poll at the time limit is over. A rate limit does not use it up, since this one's turn
- * will come: with it, the time is over only {@link READ_PATIENCE_MS} after the service last answered anything, or if the
- * service refuses this very request again and again.
+ * Whether a poll at the time limit is not repeated any more: after the grace; if a rate limit delays its turn, not until
+ * {@link READ_PATIENCE_MS} after the service last answered anything; in any case when the workflow's own timeout comes. A poll
+ * that was itself refused {@link MOST_REFUSALS} times has had its turn.
  */
 function isGraceOver(
 	{ graceBeganOn, refusals = 0, heldMs = 0 }: Wait,

@@ -2,7 +2,7 @@ import type { IExecuteFunctions } from 'n8n-workflow';
 
 import { isTool } from '../../engine/host';
 import { asStored, isExpression, readChoice, readParameter } from '../../readValue';
-import { asText, fail } from '../../failure';
+import { fail } from '../../failure';
 import {
 	isJsonObject,
 	toText,
@@ -45,11 +45,12 @@ export async function readBindings(
 		case 'keypair':
 			return bind(readPairs(given('parameterPairs.values', []) ?? [], isExpected), hints);
 		case 'json':
-			return readJsonField(given('parametersJson', '') ?? '', {
-				stored: storedIn(stored, 'parametersJson'),
-				isOfTool,
+			return readJsonField(
+				given('parametersJson', '') ?? '',
+				storedIn(stored, 'parametersJson'),
+				isExpected('parametersJson'),
 				hints,
-			});
+			);
 		case 'fields':
 			return bind(await readFields(given('parameters', {}), isExpected, mapped), hints);
 	}
@@ -73,19 +74,16 @@ const WITHIN_JSON = '{{ JSON.stringify(JSON.stringify($json.field)) }}';
 /** The beginning of a text in JSON that is put together of what an expression gives. */
 const TEXT_OF_EXPRESSION = /"[^":,{}]*\{\{/;
 
-function hintAtQuoted(stored: unknown, hints: Set<string>): void {
-	const text = isExpression(stored) ? asText(stored) : '';
-	if (TEXT_OF_EXPRESSION.test(text) && !text.includes('JSON.stringify')) addHint(hints, QUOTED);
-}
-
 /** @param stored the field as the user has written it */
 function readJsonField(
 	source: unknown,
-	{ stored, isOfTool, hints }: { stored: unknown; isOfTool: boolean; hints: Set<string> },
+	stored: unknown,
+	isExpected: boolean,
+	hints: Set<string>,
 ): ParameterBinding[] {
-	hintAtQuoted(stored, hints);
 	const hasExpressions = isExpression(stored);
-	const isExpected = hasExpressions && !isOfTool;
+	if (hasExpressions && TEXT_OF_EXPRESSION.test(stored) && !stored.includes('JSON.stringify'))
+		addHint(hints, QUOTED);
 	const given = readJson(source, hasExpressions).map((one) => ({ ...one, isExpected }));
 	return bind(given, hints, typeof source === 'string' ? WITHIN_JSON : undefined);
 }

@@ -21,9 +21,8 @@ import { sendWithRetry } from '../../service/sendWithRetry';
 import { hasSucceeded } from '../../service/runStatus';
 import { isRunId, type ParameterBinding } from '../../service/types';
 import { finishedRunOf, outputOf, resultUnderOptions } from '../../waiting/output';
-import { nameKey } from '../../textKey';
 import { beginWait, type WaitStart } from '../../waiting/wait';
-import { dropOldReading, findAgent, type GivenAgent } from '../findAgent';
+import { dropOldReading, findAgent, keyOf, type GivenAgent } from '../findAgent';
 import { beginsUntil, MORE_TIME_ADVICE, type WaitPlan } from '../../items/waitPlan';
 
 const RUNS_CONTINUE =
@@ -197,8 +196,7 @@ export function fingerprintOf(
 	agent: GivenAgent,
 	bindings: ParameterBinding[],
 ): string {
-	const key = typeof agent === 'number' ? agent : nameKey(agent);
 	// In whatever order the user gives them, they are the same.
 	const values = bindings.map(({ name, value }) => JSON.stringify([name, value])).sort();
-	return hashOf([service, key, values]);
+	return hashOf([service, keyOf(agent), values]);
 }
