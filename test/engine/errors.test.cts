@@ -166,6 +166,15 @@ describe('a create that may have started a run is sent once, and the error says 
 		expect(output).toHaveLength(1);
 		expect(sandbox.current.runs.all).toHaveLength(1);
 	});
+
+	test('so does one whose body cannot be read', async () => {
+		// It says that it is compressed, and is not.
+		const headers = { 'content-encoding': 'gzip', 'retry-after': '1' };
+		sandbox.current.faults.add({ method: 'POST', kind: 'answer', status: 429, headers, body: {} });
+		const { output } = await run(sandbox.current, createRun(3, { seconds: 0.1 }));
+		expect(output).toHaveLength(1);
+		expect(sandbox.current.runs.all).toHaveLength(1);
+	});
 });
 
 describe('every error after a create names the run', () => {

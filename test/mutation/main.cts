@@ -31,7 +31,7 @@ const SHOWN_TYPE = /INodeProperties/;
 
 /** What starts runs, remembers them and stores their waits. */
 const DECIDES =
-	/^(item\.ts|engine\/(parking|parkingObstacles|whoWaits|crash|suspend)|operations\/run\/(startRun|create)|items\/(memory|nodePass|checkpoint|toThisPass|startedByDryRun|whenToPark|whereToWait)|service\/sendWithRetry)/;
+	/^(item\.ts|engine\/(parking|parkingObstacles|whoWaits|crash|suspend)|operations\/run\/(startRun|create)|items\/(memory|nodePass|checkpoint|toThisPass|dryRuns|whenToPark|whereToWait)|service\/sendWithRetry)/;
 
 /** The least share of the mutants that are to be killed, in a room and in what decides, in percent. */
 const LEAST = 85;

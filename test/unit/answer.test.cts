@@ -77,6 +77,24 @@ test('https to a server that speaks plain http is not a matter of its certificat
 	expect(readThrown(new Error('n8n says', { cause }), false).kind).toBe('notSecured');
 });
 
+test.each([
+	[429, 'rateLimited'],
+	[401, 'rejected'],
+])('a %i whose body cannot be read is one all the same', (status, kind) => {
+	const response = { status, headers: { 'retry-after': '7' } };
+	const cause = Object.assign(systemError('Z_DATA_ERROR', ''), { response });
+	const answer = readThrown(new Error('n8n says', { cause }), false);
+	expect(answer).toMatchObject({ kind, status, retryAfter: '7' });
+});
+
+test.each([[{ status: 202, headers: {} }], [{ status: 429 }], ['429'], [undefined]])(
+	'any other answer whose body cannot be read may be that of a run: %j',
+	(response) => {
+		const cause = Object.assign(systemError('Z_DATA_ERROR', ''), { response });
+		expect(readThrown(new Error('n8n says', { cause }), false).kind).toBe('connectionLost');
+	},
+);
+
 test('a lost connection is known by the code that n8n 2.0 keeps in its own error alone', () => {
 	const thrown = { message: 'The connection to the server was closed', httpCode: 'ECONNRESET' };
 	expect(readThrown(thrown, false).kind).toBe('connectionLost');

@@ -286,7 +286,18 @@ describe('if a check gets no answer', () => {
 			expect(said).toContain('started a run instead of a dry run (run r1 of agent ');
 		}
 		const { error: thrown } = await execute(checking({ count: 20, hand }));
-		expect(thrown?.description).not.toContain('started nothing');
+		expect(thrown?.description).not.toContain('has started no run');
+	});
+
+	test('since a proxy has made a run of it, no item is sent as a dry run either', async () => {
+		const hand: Hand = {
+			parameters: (item) => ({ dryRun: item === 0 }),
+			respond: ({ kind }) =>
+				kind === 'dryRun' ? json(202, { run_id: 'r1', status: 'pending' }) : undefined,
+		};
+		const { world, jsons } = await execute(checking({ count: 2, hand, ...CONTINUES }));
+		expect(world.requests).toHaveLength(1);
+		for (const { error: said } of jsons) expect(said).toContain('instead of a dry run (run r1 of');
 	});
 
 	test('runs that several proxies make of checks at the same time are all named, and not begun again', async () => {

@@ -1,5 +1,6 @@
 import { PassTime } from '../../nodes/AgentInvocation/clock.ts';
 import { failed, isInDoubt, NOT_BEGUN, type Item } from '../../nodes/AgentInvocation/item.ts';
+import { DryRuns } from '../../nodes/AgentInvocation/items/dryRuns.ts';
 import type { ItemWork } from '../../nodes/AgentInvocation/items/operation.ts';
 import { startRun } from '../../nodes/AgentInvocation/operations/run/startRun.ts';
 import type { WaitPlan } from '../../nodes/AgentInvocation/items/waitPlan.ts';
@@ -149,8 +150,8 @@ test('it is in doubt from before the create is sent, whatever is thrown then', a
 	const { signal } = new AbortController();
 	const parking = { time: new PassTime(), latestEndOn: Infinity };
 	const context = contextOf({});
-	const refuseIfUnsafe = () => {};
-	const work = { context, service, parking, signal, note, refuseIfUnsafe } as unknown as ItemWork;
+	const dryRuns = new DryRuns();
+	const work = { context, service, parking, signal, note, dryRuns } as unknown as ItemWork;
 	const plan = {} as WaitPlan;
 	const wanted = { agent: 1, bindings: [], retryOnServerError: false, patienceMs: Infinity, plan };
 	await expect(startRun(NOT_BEGUN, wanted, work)).rejects.toThrow('A defect');

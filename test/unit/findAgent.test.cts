@@ -34,6 +34,7 @@ test.each<[unknown, string]>([
 	[undefined, "'Agent' is empty"],
 	[true, "'Agent' is not an agent ID: true"],
 	[{ mode: 'name', value: ' ' }, "'Agent' is empty"],
+	[{ mode: 'name', value: '\u200b' }, "'Agent' is empty"],
 	[{ mode: 'name' }, "'Agent' is empty"],
 	[{ mode: 'id', value: '' }, "'Agent' is empty"],
 	['seven', "'Agent' is not an agent ID: seven"],

@@ -167,9 +167,11 @@ describe('what time and signals decide', () => {
 
 	test('a turn that comes too late is told with the refusal that is in its way', async () => {
 		const { service, sentAt } = slowService({ kind: 'ok' });
-		service.limiter.learn('poll', { kind: 'rateLimited', retryAfter: '99', status: 429 }, 0);
+		const refusal = { kind: 'rateLimited', retryAfter: '99', status: 429 } as const;
+		// The ID of that request is not this one's.
+		service.limiter.learn('poll', { ...refusal, requestId: 'another' }, 0);
 		const answer = await settle(sendWithRetry(service, getRun(1, 'r'), 'read', within(60_000)));
-		expect(answer).toEqual({ kind: 'late', retryAfter: '99', status: 429 });
+		expect(answer).toEqual({ ...refusal, kind: 'late' });
 		expect(sentAt).toEqual([]);
 	});
 

@@ -62,7 +62,15 @@ export async function findChosenAgent(
 }
 
 /** Names that n8n lets no argument have, of those that a parameter may have (docs/n8n.md, The editor). */
-const RESERVED = ['arguments', 'binding', 'callee', 'caller', 'constructor', 'prototype'];
+const RESERVED = [
+	'__proto__',
+	'arguments',
+	'binding',
+	'callee',
+	'caller',
+	'constructor',
+	'prototype',
+];
 
 /**
  * Fields of a tool. n8n names the model's argument after the field, and replaces many characters with '_'. So such a field

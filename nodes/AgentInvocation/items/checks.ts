@@ -1,4 +1,4 @@
-import { failureOf, sentences, UnansweredError, type Failure } from '../failure';
+import { failureOf, sentences, UnansweredError, UnsafeError, type Failure } from '../failure';
 import { done, failed, NOT_BEGUN, type Item, type NotBegun } from '../item';
 import { few } from '../wording';
 import { ofDryRuns } from './concurrency';
@@ -60,7 +60,8 @@ export async function checkItems(
 			if (signal.aborted && memory.item(index).is !== 'inDoubt') return item;
 			const failure = failureOf(thrown);
 			if (thrown instanceof UnansweredError) {
-				unanswered.set(index, reworded(failure, `Item ${index} could not be checked`));
+				const noneBegun = thrown instanceof UnsafeError ? '' : NONE_BEGUN;
+				unanswered.set(index, reworded(failure, `Item ${index} could not be checked`, noneBegun));
 				return failed(item, failure);
 			}
 			failing.set(indexes, failure);
@@ -117,17 +118,17 @@ function sayWrong(wrong: Map<number, Failure>, index: number, failure: Failure):
 	const count = others.length;
 	const also = count === 0 ? '' : count === 1 ? ' and 1 other' : ` and ${count} others`;
 	const either = count > 0 && `These items did not pass either: ${few(others)}.`;
-	return reworded(failure, `Item ${index}${also} did not pass the check`, either);
+	return reworded(failure, `Item ${index}${also} did not pass the check`, either, NONE_BEGUN);
 }
 
 function reworded(
 	{ message, description, details }: Failure,
 	what: string,
-	more?: string | false,
+	...more: Array<string | false>
 ): Failure {
 	return {
 		message: `${what}: ${message}`,
-		description: sentences(description, more, NONE_BEGUN),
+		description: sentences(description, ...more),
 		details,
 	};
 }

@@ -6,7 +6,7 @@ import { cancelledError } from '../engine/nodeError';
 import type { Parking } from '../engine/parking';
 import { requestSuspension } from '../engine/suspend';
 import { failed, isInDoubt, type Item } from '../item';
-import { failureOf, UnsafeError, type Failure } from '../failure';
+import { failureOf } from '../failure';
 import { openService } from '../service/service';
 import { pollRun } from '../waiting/poll';
 import { movedBy } from '../waiting/wait';
@@ -17,7 +17,7 @@ import type { Memory } from './memory';
 import type { CheckItem, ItemWork, Operation } from './operation';
 import { isFirstOutputOfDoneItem, outputItemsOf } from './outputItems';
 import { heldBack } from './heldBack';
-import { runOfDryRun, startedByDryRun } from './startedByDryRun';
+import { DryRuns, runOfDryRun } from './dryRuns';
 import { stopError } from './stopError';
 import { toThisPass } from './toThisPass';
 import { whenToPark } from './whenToPark';
@@ -35,8 +35,7 @@ const MOST_CHECKPOINT_DOUBLINGS = 4;
 export class NodePass {
 	private readonly count: number;
 
-	/** Why no run may be started any more; absent while one may. */
-	private unsafe: Failure | undefined;
+	private readonly dryRuns = new DryRuns();
 
 	constructor(
 		private readonly context: IExecuteFunctions,
@@ -53,7 +52,7 @@ export class NodePass {
 		for (const [index, item] of this.items.entries()) {
 			memory.note(index, await toThisPass(item, index, { context, operation, memory, parking }));
 			const run = runOfDryRun(item);
-			if (run) this.unsafe = startedByDryRun(run);
+			if (run) this.dryRuns.noteRun(run);
 		}
 		let concurrency = fixedAt(1);
 		let check: CheckItem | undefined;
@@ -161,7 +160,6 @@ export class NodePass {
 			const work = await orAborted(this.open(index, item, signal), signal);
 			return !work || signal.aborted ? item : await act(work);
 		} catch (thrown) {
-			if (thrown instanceof UnsafeError) this.unsafe ??= thrown.failure;
 			// The item as it was noted last: a run may have been started before this was thrown.
 			const reached = memory.item(index);
 			const isRecalled = signal.aborted && reached.is !== 'inDoubt';
@@ -170,7 +168,7 @@ export class NodePass {
 	}
 
 	private async open(index: number, item: Item, signal: AbortSignal): Promise<ItemWork> {
-		const { context, memory, parking } = this;
+		const { context, memory, parking, dryRuns } = this;
 		const service = await openService(context, {
 			owner: this,
 			itemIndex: index,
@@ -178,10 +176,7 @@ export class NodePass {
 			runBaseUrl: item.is === 'waiting' ? item.run.baseUrl : undefined,
 		});
 		const note = (next: Item) => memory.note(index, next);
-		const refuseIfUnsafe = () => {
-			if (this.unsafe) throw new UnsafeError({ ...this.unsafe, details: {} });
-		};
-		return { context, itemIndex: index, service, parking, signal, note, refuseIfUnsafe };
+		return { context, itemIndex: index, service, parking, dryRuns, signal, note };
 	}
 
 	/** Asks the engine for a suspension, after which it runs the node again. */

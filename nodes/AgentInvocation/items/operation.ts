@@ -4,6 +4,7 @@ import type { Parking } from '../engine/parking';
 import type { Item, NotBegun } from '../item';
 import type { Service } from '../service/service';
 import type { Concurrency } from './concurrency';
+import type { DryRuns } from './dryRuns';
 
 /** What an operation works with on one item. */
 export interface ItemWork {
@@ -11,14 +12,13 @@ export interface ItemWork {
 	itemIndex: number;
 	service: Service;
 	parking: Parking;
+	dryRuns: DryRuns;
 	/** Aborted when the node ends before this item does. */
 	signal: AbortSignal;
 	/** Whether other items wait until it is known that this one's run does not fail at once. */
 	isOnTrial?: boolean;
 	/** Notes how far the item has got, before something is sent whose outcome may never be known. */
 	note(this: void, item: Item): void;
-	/** Throws an UnsafeError if nothing more may be started. */
-	refuseIfUnsafe(this: void): void;
 }
 
 /** What is asked of the service about an item, to know whether it may begin. */

@@ -8,7 +8,7 @@ import { onCurrentClock, withOptions } from '../waiting/wait';
 import { heldBack } from './heldBack';
 import type { Memory } from './memory';
 import type { Operation } from './operation';
-import { runOfDryRun, startedByDryRun } from './startedByDryRun';
+import { runOfDryRun, startedByDryRun } from './dryRuns';
 import { readWaitPlan } from './waitPlan';
 
 /** What a pass of the node begins with. */

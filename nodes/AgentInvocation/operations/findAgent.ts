@@ -21,8 +21,9 @@ export type GivenAgent = number | string;
 export function readAgent(given: unknown): GivenAgent {
 	if (!isJsonObject(given)) return readAgentId(given);
 	if (given.mode !== 'name') return readAgentId(given.value);
+	const name = readText(given.value, 'agentId');
 	// An empty name fails like an empty ID.
-	return readText(given.value, 'agentId') || readAgentId('');
+	return nameKey(name) === '' ? readAgentId('') : name;
 }
 
 /**

@@ -124,6 +124,12 @@ export function readThrown(thrown: unknown, cancelled: boolean): Answer<never> {
 		.filter((code) => typeof code === 'string')
 		.filter((code) => /^[A-Z]/.test(code));
 	const reason = asText(chain.at(-1)?.message ?? thrown);
+	const refusal = chain.map(({ response }) => response).find(isRefusal);
+	if (refusal) {
+		// Its body could not be read, and is not needed.
+		const { status: statusCode, headers } = refusal;
+		return readResponse({ statusCode, headers, body: '' }, (_body): _body is never => false);
+	}
 	const has = (pattern: RegExp) => codes.some((code) => pattern.test(code));
 
 	if (has(NOT_SECURED) || chain.some(wasSecuring)) return { kind: 'notSecured', reason };
@@ -135,6 +141,14 @@ export function readThrown(thrown: unknown, cancelled: boolean): Answer<never> {
 	// Also an error without a code: n8n 1 drops the code if an answer breaks off, even if the create was
 	// carried out.
 	return { kind: 'connectionLost', reason };
+}
+
+/** Whether it is a response of the HTTP client with a status that says by itself that nothing was started. */
+function isRefusal(
+	response: unknown,
+): response is { status: number; headers: Record<string, unknown> } {
+	if (!isJsonObject(response) || !isJsonObject(response.headers)) return false;
+	return response.status === 429 || response.status === 401;
 }
 
 /**

@@ -112,7 +112,7 @@ export class RateLimiter {
 		const isRefused = answer.kind === 'rateLimited';
 		if (isRefused) this.isAfterRefusal = true;
 		if (isRefused || (isUnavailable(answer) && answer.status !== undefined)) {
-			this.refusal = { ...answer, body: undefined };
+			this.refusal = { ...answer, body: undefined, requestId: undefined };
 		} else if (!isUnavailable(answer)) {
 			this.refusal = undefined;
 			this.answeredAt = clock.now();

@@ -24,7 +24,6 @@ import {
 	type Wanted,
 } from './startRun';
 import { waitForCompletion, waitOptionFields, whileWaiting } from './waitOptionFields';
-import { startedByDryRun } from '../../items/startedByDryRun';
 import { beginsUntil, readWaitPlan } from '../../items/waitPlan';
 
 /** The range of 'Max Concurrency'. 0 is automatic. */
@@ -198,8 +197,8 @@ async function sendDryRun(
 	{ bindings, patienceMs, plan }: GivenItem,
 	work: ItemWork,
 ): Promise<unknown> {
-	const { service, signal, note, refuseIfUnsafe } = work;
-	refuseIfUnsafe();
+	const { service, signal, note, dryRuns } = work;
+	dryRuns.refuseIfUnsafe();
 	// A check has the time and the patience of the create that it comes before.
 	const deadline = beginsUntil(plan, work);
 	const patience = { patienceMs, deadline, signal };
@@ -213,5 +212,5 @@ async function sendDryRun(
 	const run = { baseUrl, agentId, runId: String(answered.run_id) };
 	// The item is noted as in doubt, so that no later attempt begins it and an error names the run.
 	note({ ...item, is: 'inDoubt', agentId, run });
-	throw new UnsafeError(startedByDryRun(run));
+	throw new UnsafeError(dryRuns.noteRun(run));
 }

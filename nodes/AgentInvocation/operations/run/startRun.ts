@@ -78,7 +78,7 @@ export async function startRun(item: NotBegun, wanted: Wanted, work: ItemWork): 
 	if ('is' in identified) return identified;
 
 	if (isInDoubt(item)) return heldBack(item);
-	work.refuseIfUnsafe();
+	work.dryRuns.refuseIfUnsafe();
 
 	// In doubt from now on, until the answer says otherwise.
 	const { agentId, fingerprints } = identified;

@@ -251,9 +251,9 @@ export const found: PlantedDefect[] = [
 	),
 	plant(
 		'dry runs go on after one has started a run',
-		'items/nodePass.ts',
-		'if (this.unsafe) throw',
-		'if (this.unsafe && false) throw',
+		'items/dryRuns.ts',
+		'if (this.failure) throw',
+		'if (this.failure && false) throw',
 	),
 	plant(
 		'a UUID in another form is that of another run',

@@ -1,4 +1,4 @@
-import type { Failure } from '../failure';
+import { UnsafeError, type Failure } from '../failure';
 import { recordsOf, type Item, type KnownRun } from '../item';
 import { nameRun } from '../wording';
 
@@ -16,4 +16,21 @@ export function startedByDryRun(run: KnownRun): Failure {
 			"A proxy in front of it may have dropped 'dry_run' from the address. To get the result of this run, use 'Get a run'.",
 		details: { agent_id: run.agentId, run_id: run.runId, status: 'pending' },
 	};
+}
+
+/** The dry runs of a node's pass. Once one has started a run, nothing more may be sent that could. */
+export class DryRuns {
+	private failure: Failure | undefined;
+
+	/** Notes that one has started a run, now or in an earlier attempt. Gives the failure of its item. */
+	noteRun(run: KnownRun): Failure {
+		const failure = startedByDryRun(run);
+		this.failure ??= { ...failure, details: {} };
+		return failure;
+	}
+
+	/** @throws UnsafeError if one has started a run */
+	refuseIfUnsafe(): void {
+		if (this.failure) throw new UnsafeError(this.failure);
+	}
 }
