@@ -10,6 +10,7 @@ import { failureOf } from '../failure';
 import { openService } from '../service/service';
 import { pollRun } from '../waiting/poll';
 import { movedBy } from '../waiting/wait';
+import { nameRun } from '../wording';
 import { checkItems } from './checks';
 import { fixedAt } from './concurrency';
 import { Loop } from './loop';
@@ -134,7 +135,11 @@ export class NodePass {
 	private cancel(): void {
 		const { context, memory } = this;
 		const failures = this.items.flatMap((item) => (item.is === 'failed' ? [item.failure] : []));
-		const error = cancelledError(context, memory.runs(), failures);
+		const runs = memory.runs();
+		const error = cancelledError(context, runs, failures);
+		// n8n 2 stores neither the error nor the items (docs/n8n.md, Errors).
+		if (runs.length > 0)
+			context.logger.warn(`${error.message}. Its runs continue:${runs.map(nameRun).join('')}`);
 		if (!continues(context)) throw error;
 		const description = 'Runs that were started continue at the service.';
 		const failure = { message: error.message, description, details: {} };

@@ -250,6 +250,12 @@ export const found: PlantedDefect[] = [
 		'isOnlyDoubt && operation.startsRun',
 	),
 	plant(
+		'a refusal whose body cannot be read may have started a run',
+		'service/answer.ts',
+		'response.status === 429 ||',
+		'',
+	),
+	plant(
 		'dry runs go on after one has started a run',
 		'items/dryRuns.ts',
 		'if (this.failure) throw',

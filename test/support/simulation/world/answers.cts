@@ -124,7 +124,7 @@ const ANSWERS: Record<FaultKind, Makes> = {
 		const health = { status: number % 4 < 2 ? 'failed' : 'succeeded', output: 'all is well' };
 		return answer(200, JSON.stringify(number % 2 === 0 ? { ok: true, items: [] } : health));
 	},
-	stray429: () => answer(429, ''),
+	stray429: ({ number }) => (number % 2 === 0 ? answer(429, '') : unreadable(answer(429, ''))),
 	drips: () => thrown('ERR_NEVER', undefined, 'never'),
 	blocked: () =>
 		Object.assign(new Error('The address is not allowed'), { name: 'SsrfBlockedIpError' }),
@@ -137,10 +137,29 @@ export function answerOf(
 	spec: FaultSpec = { kind, on: 'any', share: 1, isDone: false, status: 500 },
 ): Answered | Error {
 	const made = ANSWERS[kind](seen, spec);
-	if (!(made instanceof Error) && spec.retryAfter !== undefined) {
-		made.headers['retry-after'] = spec.retryAfter;
+	const response = responseOf(made);
+	if (response && spec.retryAfter !== undefined) {
+		response.headers['retry-after'] = spec.retryAfter;
 	}
 	return made;
+}
+
+/** An answer whose body is not what its headers say, as n8n's request helper throws it. */
+function unreadable({ statusCode, headers }: Answered): Error {
+	const response = { status: statusCode, statusCode, headers };
+	const cause = Object.assign(new Error('incorrect header check'), {
+		code: 'Z_DATA_ERROR',
+		response,
+	});
+	return new Error('The request could not be completed', { cause });
+}
+
+/** The response that came, even if its body could not be read. */
+export function responseOf(
+	made: Answered | Error,
+): Pick<Answered, 'statusCode' | 'headers'> | undefined {
+	if (!(made instanceof Error)) return made;
+	return (made.cause as { response?: Answered } | undefined)?.response;
 }
 
 function answer(statusCode: number, body: string): Answered {

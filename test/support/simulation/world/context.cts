@@ -54,6 +54,8 @@ export interface Told {
 		request: IHttpRequestOptions,
 		credential: ICredentialDataDecryptedObject,
 	): Promise<unknown>;
+	/** Takes what the log is to say. */
+	log?(text: string): void;
 	/** Takes what the output panel is to say. */
 	hint?(hint: NodeExecutionHint): void;
 }
@@ -124,6 +126,7 @@ export function contextOf(told: Told): IExecuteFunctions {
 		putExecutionToWait: (until: Date) => Promise.resolve(told.putToWait?.(until)),
 		continueOnFail: () => node.onError?.startsWith('continue') ?? false,
 		addExecutionHints: (hint: NodeExecutionHint) => told.hint?.(hint),
+		logger: { warn: (text: string) => told.log?.(text) },
 		getCredentials: async (_type: string, item = 0) => await credentialOf(item),
 		helpers: {
 			httpRequestWithAuthentication: async (

@@ -1,6 +1,6 @@
 import type { IHttpRequestOptions } from 'n8n-workflow';
 
-import { answerOf, UNSENT, type Answered } from './answers.cts';
+import { answerOf, responseOf, UNSENT, type Answered } from './answers.cts';
 import type { Hand } from './hand.cts';
 import type { Attempt, History, SeenRequest } from './history.cts';
 import type { WorldService } from './service.cts';
@@ -75,14 +75,14 @@ export class Network {
 				const isLate = answer === undefined;
 				const came = answer ?? answerOf('timeout', seen);
 				if (isLate) seen.fault ??= 'timeout';
-				if (came instanceof Error) {
-					seen.code = (came.cause as { code?: string } | undefined)?.code ?? came.name;
-					reject(came);
-				} else {
-					seen.status = came.statusCode;
-					seen.retryAfter = came.headers['retry-after'];
-					resolve(came);
+				const response = responseOf(came);
+				if (response) {
+					seen.status = response.statusCode;
+					seen.retryAfter = response.headers['retry-after'];
 				}
+				if (!(came instanceof Error)) return resolve(came);
+				if (!response) seen.code = (came.cause as { code?: string } | undefined)?.code ?? came.name;
+				reject(came);
 			};
 			if (isUnsent) {
 				answer = answerOf(fault.kind, seen, fault);
