@@ -13,7 +13,7 @@ const inProcess = { ...shared, setupFiles: ['<rootDir>/test/support/startedLongA
 module.exports = {
 	// Against tests that hang: a slow machine must not fail one.
 	testTimeout: 900_000,
-	testSequencer: '<rootDir>/test/support/waitingFirst.cjs',
+	testSequencer: '<rootDir>/test/support/waitingBesideBusy.cjs',
 	// Of one file's tests in real hosts, of which each starts its own.
 	maxConcurrency: 3,
 	projects: [
