@@ -80,6 +80,10 @@ test('https to a server that speaks plain http is not a matter of its certificat
 test.each([
 	[429, 'rateLimited'],
 	[401, 'rejected'],
+	[407, 'notConnected'],
+	[503, 'serverError'],
+	[303, 'seeOther'],
+	[308, 'redirect'],
 ])('a %i whose body cannot be read is one all the same', (status, kind) => {
 	const response = { status, headers: { 'retry-after': '7' } };
 	const cause = Object.assign(systemError('Z_DATA_ERROR', ''), { response });
@@ -87,13 +91,17 @@ test.each([
 	expect(answer).toMatchObject({ kind, status, retryAfter: '7' });
 });
 
-test.each([[{ status: 202, headers: {} }], [{ status: 429 }], ['429'], [undefined]])(
-	'any other answer whose body cannot be read may be that of a run: %j',
-	(response) => {
-		const cause = Object.assign(systemError('Z_DATA_ERROR', ''), { response });
-		expect(readThrown(new Error('n8n says', { cause }), false).kind).toBe('connectionLost');
-	},
-);
+test.each([
+	[{ status: 202, headers: {} }],
+	[{ status: 404, headers: {} }],
+	[{ status: 429 }],
+	[{ status: '429', headers: {} }],
+	['429'],
+	[undefined],
+])('any other answer whose body cannot be read may be that of a run: %j', (response) => {
+	const cause = Object.assign(systemError('Z_DATA_ERROR', ''), { response });
+	expect(readThrown(new Error('n8n says', { cause }), false).kind).toBe('connectionLost');
+});
 
 test('a lost connection is known by the code that n8n 2.0 keeps in its own error alone', () => {
 	const thrown = { message: 'The connection to the server was closed', httpCode: 'ECONNRESET' };

@@ -124,11 +124,12 @@ export function readThrown(thrown: unknown, cancelled: boolean): Answer<never> {
 		.filter((code) => typeof code === 'string')
 		.filter((code) => /^[A-Z]/.test(code));
 	const reason = asText(chain.at(-1)?.message ?? thrown);
-	const refusal = chain.map(({ response }) => response).find(isRefusal);
-	if (refusal) {
-		// Its body could not be read, and is not needed.
-		const { status: statusCode, headers } = refusal;
-		return readResponse({ statusCode, headers, body: '' }, (_body): _body is never => false);
+	const unread = chain.map(({ response }) => response).find(isResponse);
+	if (unread) {
+		const { status: statusCode, headers } = unread;
+		const read = readResponse({ statusCode, headers, body: '' }, (_): _ is never => false);
+		// Of any other kind, the status says enough without the body.
+		if (read.kind !== 'foreign') return read;
 	}
 	const has = (pattern: RegExp) => codes.some((code) => pattern.test(code));
 
@@ -143,12 +144,13 @@ export function readThrown(thrown: unknown, cancelled: boolean): Answer<never> {
 	return { kind: 'connectionLost', reason };
 }
 
-/** Whether it is a response of the HTTP client with a status that says by itself that nothing was started. */
-function isRefusal(
+/** Whether it is a response of the HTTP client, which adds it to an error if the body could not be read. */
+function isResponse(
 	response: unknown,
 ): response is { status: number; headers: Record<string, unknown> } {
-	if (!isJsonObject(response) || !isJsonObject(response.headers)) return false;
-	return response.status === 429 || response.status === 401;
+	return (
+		isJsonObject(response) && typeof response.status === 'number' && isJsonObject(response.headers)
+	);
 }
 
 /**

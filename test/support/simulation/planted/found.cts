@@ -252,7 +252,7 @@ export const found: PlantedDefect[] = [
 	plant(
 		'a refusal whose body cannot be read may have started a run',
 		'service/answer.ts',
-		'response.status === 429 ||',
+		"if (read.kind !== 'foreign') return read;",
 		'',
 	),
 	plant(

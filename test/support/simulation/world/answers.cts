@@ -78,7 +78,7 @@ const ANSWERS: Record<FaultKind, Makes> = {
 				},
 			}),
 		),
-	badGateway: (_, { status }) => answer(status, ''),
+	badGateway: ({ number }, { status }) => perhapsUnread(number, answer(status, '')),
 	html200: page(200),
 	html404: page(404),
 	html502: page(502),
@@ -124,7 +124,7 @@ const ANSWERS: Record<FaultKind, Makes> = {
 		const health = { status: number % 4 < 2 ? 'failed' : 'succeeded', output: 'all is well' };
 		return answer(200, JSON.stringify(number % 2 === 0 ? { ok: true, items: [] } : health));
 	},
-	stray429: ({ number }) => (number % 2 === 0 ? answer(429, '') : unreadable(answer(429, ''))),
+	stray429: ({ number }) => perhapsUnread(number, answer(429, '')),
 	drips: () => thrown('ERR_NEVER', undefined, 'never'),
 	blocked: () =>
 		Object.assign(new Error('The address is not allowed'), { name: 'SsrfBlockedIpError' }),
@@ -144,9 +144,10 @@ export function answerOf(
 	return made;
 }
 
-/** An answer whose body is not what its headers say, as n8n's request helper throws it. */
-function unreadable({ statusCode, headers }: Answered): Error {
-	const response = { status: statusCode, statusCode, headers };
+/** An answer; of every other one, the body is not what its headers say, so that n8n's request helper throws. */
+function perhapsUnread(number: number, answered: Answered): Answered | Error {
+	if (number % 2 === 0) return answered;
+	const response = { ...answered, status: answered.statusCode };
 	const cause = Object.assign(new Error('incorrect header check'), {
 		code: 'Z_DATA_ERROR',
 		response,
